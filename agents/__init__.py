@@ -1,4 +1,4 @@
-"""AGENTS that decide in a repeating world.
+"""Agents that decide in a repeating world.
 
     >>> from agents import AgentSpec, names
     >>> "periodic-gp-ucb" in names()
@@ -13,7 +13,7 @@ from agents.registry import AgentSpec, UnknownAgentError, describe, make_agent, 
 from agents.saving import Saveable, load
 
 DISTRIBUTION = "periodic-gp"
-"""Tells this package apart from others that install the import name ``agents``."""
+"""Distribution, since other packages may install the import name ``agents``, too."""
 
 __all__ = [
     "DISTRIBUTION",

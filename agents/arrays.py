@@ -1,4 +1,4 @@
-"""One name for arrays of real numbers, and one for random generators."""
+"""Type aliases for arrays of real numbers and for random generators."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Interface of agents, and what they may know.
+"""Interface of agents and description of their problems.
 
 An agent is any object with two methods, made for every run from a :class:`Problem` and a random
 generator. The caller owns the loop::
@@ -29,7 +29,7 @@ from agents.arrays import Array, Rng
 from agents.checks import require
 
 MAX_REWARD = 1e100
-"""In magnitude: squares of rewards, and sums of those, must stay finite."""
+"""Largest magnitude of a reward, so that sums of squares stay finite."""
 
 UNKNOWN_HORIZON = 1_000
 
@@ -39,7 +39,7 @@ class Agent(Protocol):
     """Interface of an agent."""
 
     def act(self, observation: Array) -> Any:
-        """Choose an action for the moment that the observation shows."""
+        """Choose an action for the time of the observation."""
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
         """Learn from the reward of an action chosen on ``observation``; ignore a reward of NaN."""
@@ -47,10 +47,10 @@ class Agent(Protocol):
 
 @runtime_checkable
 class Trainable(Protocol):
-    """Class of agents that can be trained in other worlds before it is judged in new ones.
+    """Class of agents that can be trained in other worlds before evaluation in new ones.
 
-    Both are class methods (``@classmethod``): there is no agent yet when they are called. In a
-    protocol ``training_steps`` asks for it.
+    Both methods are class methods (``@classmethod``), called before there is an agent. The entry
+    ``training_steps`` of a protocol requests training.
     """
 
     def train(
@@ -65,13 +65,13 @@ class Trainable(Protocol):
         """Learn from worlds of the same kind, and return the result as plain arrays.
 
         Args:
-            problem: What is known of such worlds.
-            envs: 64 of them at once (fewer if ``steps`` is less), which start anew within the step
-                that ends them. Their ``info`` is empty but for ``final_obs``, and they choose
-                their seeds themselves: ``reset(seed=...)`` ignores the one it is given.
-            steps: Interactions that may be used, all copies together; more raise an error.
+            problem: Description of such worlds.
+            envs: 64 worlds at once (fewer if ``steps`` is less) with autoreset in the same step.
+                Their ``info`` is empty except for ``final_obs``, and ``reset(seed=...)`` ignores
+                its seed.
+            steps: Largest number of interactions of all copies together; more raise an error.
             rng: The only source of randomness.
-            settings: Of the agent.
+            settings: Settings of the agent.
         """
 
     def after_training(
@@ -115,10 +115,9 @@ class Problem:
         horizon: Number of decisions, or None if unknown.
         periods: Seasons in steps, the main one first; empty if unknown.
         noise_std: Standard deviation of the noise in the rewards, or None.
-        reward_scale: Mean and standard deviation of the mean rewards before anything is seen, or
-            None.
+        reward_scale: Prior mean and standard deviation of the mean rewards, or None.
         action_features: Coordinates of the actions of a finite set, shape (n, d), or None.
-        action_half_width: What one unit of a box action is in units of the length-scales.
+        action_half_width: One unit of a box action in units of the length-scales.
         warm_start: Decisions made by others before the start, or None.
     """
 
@@ -135,7 +134,7 @@ class Problem:
 
     def __post_init__(self) -> None:
         self._check_actions()
-        require(isinstance(self.periods, tuple | list), "periods is a tuple", self.periods)
+        require(isinstance(self.periods, tuple | list), "periods must be a tuple", self.periods)
         for period in self.periods:
             require(0 < period < np.inf, "periods must be positive and finite", self.periods)
         if self.horizon is not None:
@@ -167,7 +166,7 @@ class Problem:
 
     @property
     def period(self) -> float | None:
-        """The main season, or None."""
+        """Main season, or None."""
         return self.periods[0] if self.periods else None
 
     @property
@@ -187,7 +186,7 @@ class Problem:
         return self.horizon or UNKNOWN_HORIZON
 
     def past_decisions(self) -> Iterator[tuple[Array, Any, float]]:
-        """Yield the warm start as observations (of the time alone), actions and rewards."""
+        """Yield the warm start as observations (time only), actions and rewards."""
         past = self.warm_start
         if past is not None:
             for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
@@ -198,14 +197,14 @@ class Problem:
         if self.n_actions is not None:
             arm = np.asarray(action)
             whole = arm.shape == () and arm.dtype.kind in "iu" and 0 <= int(arm) < self.n_actions
-            require(whole, f"an action is a whole number below {self.n_actions}", action)
+            require(whole, f"an action must be a whole number below {self.n_actions}", action)
             return int(arm)
         try:
             point = np.asarray(action, dtype=np.float64)
         except (TypeError, ValueError):
             point = np.empty(0)
         inside = point.shape == (self.dim,) and bool((np.abs(point) <= 1.0).all())
-        require(inside, f"an action is a vector ({self.dim},) with entries in [-1, 1]", action)
+        require(inside, f"an action must be a vector ({self.dim},) with entries in [-1, 1]", action)
         return point
 
 
@@ -215,7 +214,7 @@ def time_of(observation: Array) -> float:
         t = float(observation[0])
     except (TypeError, ValueError, IndexError):
         t = math.nan
-    require(math.isfinite(t), "an observation is a vector with a finite time first", observation)
+    require(math.isfinite(t), "an observation must begin with a finite time", observation)
     return t
 
 

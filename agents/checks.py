@@ -9,95 +9,97 @@ from typing import Any
 import numpy as np
 
 MIN_SEASONAL_LENGTH_SCALE = 0.01
-"""Least l of a periodic kernel: below it needs thousands of harmonics, and sees nothing repeat."""
+"""Least l of a periodic kernel: smaller ones need thousands of harmonics."""
 
 
 def require(true: bool, rule: str, value: Any) -> None:
-    """Raise a ValueError that states the rule and the value, unless it is kept."""
+    """Raise a ValueError with the rule and the value unless a condition is true."""
     if not true:
         raise ValueError(f"{rule}, got {value!r}")
 
 
 def number(name: str, value: Any) -> float:
-    """A setting as a float, or an error that names it."""
+    """Return a setting as a float, or raise an error that names it."""
     kinds = int | float | np.integer | np.floating
-    require(isinstance(value, kinds) and not isinstance(value, bool), f"{name} is a number", value)
+    require(
+        isinstance(value, kinds) and not isinstance(value, bool), f"{name} must be a number", value
+    )
     return float(value)
 
 
 def positive(name: str, value: Any) -> float:
-    """A positive finite number."""
+    """Return a setting as a float if it is positive and finite."""
     return _number_that(lambda x: 0 < x < math.inf, name, "be positive and finite", value)
 
 
 def not_negative(name: str, value: Any) -> float:
-    """A finite number, zero or more."""
+    """Return a setting as a float if it is finite and not negative."""
     return _number_that(lambda x: 0 <= x < math.inf, name, "be finite and not negative", value)
 
 
 def at_least_one(name: str, value: Any) -> float:
-    """A finite number, one or more: of steps."""
+    """Return a setting as a float if it is finite and at least 1."""
     return _number_that(lambda x: 1 <= x < math.inf, name, "be at least 1", value)
 
 
 def share(name: str, value: Any) -> float:
-    """A number in (0, 1)."""
+    """Return a setting as a float if it is in (0, 1)."""
     return _number_that(lambda x: 0 < x < 1, name, "lie in (0, 1)", value)
 
 
 def share_or_one(name: str, value: Any) -> float:
-    """A number in (0, 1]."""
+    """Return a setting as a float if it is in (0, 1]."""
     return _number_that(lambda x: 0 < x <= 1, name, "lie in (0, 1]", value)
 
 
 def seasonal_length_scale(value: Any) -> float:
-    """The setting ``time_length_scale`` of a periodic kernel."""
-    found, least = positive("time_length_scale", value), MIN_SEASONAL_LENGTH_SCALE
-    require(found >= least, f"time_length_scale must be at least {least}", value)
-    return found
+    """Return the setting ``time_length_scale`` of a periodic kernel as a float."""
+    length_scale, least = positive("time_length_scale", value), MIN_SEASONAL_LENGTH_SCALE
+    require(length_scale >= least, f"time_length_scale must be at least {least}", value)
+    return length_scale
 
 
 def whole(name: str, value: Any, otherwise: str = "") -> int:
-    """A whole number, one or more; ``otherwise`` says in an error what else would do."""
+    """Return a whole number of at least 1; ``otherwise`` names alternatives in the error."""
     fits = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     require(fits, f"{name} must be a whole number of at least 1{otherwise}", value)
     return int(value)
 
 
 def several(name: str, value: Any) -> list[float]:
-    """Different numbers, one at least; a lone number is a list of one."""
+    """Return a number or a list of different numbers as a list."""
     listed = value if isinstance(value, list | tuple | np.ndarray) else [value]
     is_list = len(listed) > 0 and not isinstance(value, str)
-    require(is_list, f"{name} is a list of numbers, [1,2]", value)
-    found = [number(name, one) for one in listed]
-    require(len(set(found)) == len(found), f"{name} must differ from one another", value)
-    return found
+    require(is_list, f"{name} must be a list of numbers such as [1,2]", value)
+    numbers = [number(name, item) for item in listed]
+    require(len(set(numbers)) == len(numbers), f"{name} must be different numbers", value)
+    return numbers
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or false."""
-    require(value in (True, False), f"{name} is true or false", value)
+    """Return a setting as a bool."""
+    require(value in (True, False), f"{name} must be true or false", value)
     return bool(value)
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """One of some words."""
+    """Return a setting if it is one of the allowed words."""
     require(value in allowed, f"{name} must be one of {', '.join(allowed)}", value)
     return str(value)
 
 
 def finite_observation(t: float, y: float) -> None:
-    """Refuse what would silently spoil a posterior for good."""
+    """Raise an error for values that would make a posterior NaN."""
     if not (math.isfinite(t) and math.isfinite(y)):
         raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")
 
 
 def positive_weight(weight: float) -> None:
-    """Refuse a weight that no noise variance belongs to."""
+    """Raise an error unless a weight is positive and finite."""
     require(0 < weight < math.inf, "a weight must be positive and finite", weight)
 
 
 def _number_that(allowed: Callable[[float], bool], name: str, must: str, value: Any) -> float:
-    found = number(name, value)
-    require(allowed(found), f"{name} must {must}", value)
-    return found
+    checked = number(name, value)
+    require(allowed(checked), f"{name} must {must}", value)
+    return checked

@@ -1,8 +1,8 @@
-"""Imports of third-party agents from their source text, never from compiled files.
+"""Import of third-party agents from their source text, never from compiled files.
 
-Python takes a compiled file for that of a source of the same size and time of change, in whole
-seconds: after two edits within a second it may run the first. Results are stored under a hash of
-the source text, so that this is what has to run.
+Python identifies compiled files by size and time of change in whole seconds, so that after two
+edits within a second it may run the first. Results are stored under a hash of the source text,
+which therefore must be the code that runs.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class _SourceLoader(SourceFileLoader):
     """A loader that compiles the source at every import."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the file as it is now."""
+        """Compile the current source file."""
         code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
         return code
 
 
 class _SourceFinder(MetaPathFinder):
-    """Finds modules as the other finders do, and loads those of some packages from source.
+    """Finder that loads modules of some packages from source.
 
     Attributes:
-        packages: Their top-level names.
+        packages: Top-level names of these packages.
     """
 
     def __init__(self) -> None:
@@ -40,12 +40,12 @@ class _SourceFinder(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module of one of the packages; None for all others."""
+        """Return the spec of a module of one of the packages, or None."""
         if name.partition(".")[0] not in self.packages:
             return None
-        finders = (getattr(each, "find_spec", None) for each in sys.meta_path if each is not self)
-        found = (find(name, path, target) for find in finders if find is not None)
-        spec = next((each for each in found if each is not None), None)
+        finders = (getattr(f, "find_spec", None) for f in sys.meta_path if f is not self)
+        specs = (find(name, path, target) for find in finders if find is not None)
+        spec = next((s for s in specs if s is not None), None)
         if spec is not None and type(spec.loader) is SourceFileLoader:
             spec.loader = _SourceLoader(spec.loader.name, spec.loader.path)
         return spec
@@ -55,7 +55,7 @@ _finder = _SourceFinder()
 
 
 def import_from_source(name: str) -> ModuleType:
-    """Import a module; what its package imports of itself later is loaded from source, too."""
+    """Import a module and, from now on, all modules of its package from source."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     _finder.packages.add(name.partition(".")[0])
@@ -63,9 +63,8 @@ def import_from_source(name: str) -> ModuleType:
 
 
 def load_file(path: Path) -> ModuleType:
-    """Load a module from a file, under a name of its own."""
-    # The same name in every process, so that its objects can be sent between them; another one
-    # after an edit.
+    """Load a module from a file under a unique name."""
+    # The name is equal in all processes, so that objects can be pickled, and changes with an edit.
     content = str(path.resolve()).encode() + path.read_bytes()
     name = f"_agent_file_{path.stem}_{zlib.crc32(content)}"
     if name not in sys.modules:

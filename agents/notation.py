@@ -7,9 +7,9 @@ import re
 from typing import Any
 
 _QUOTED = re.compile(r"""(["']).*\1""", re.DOTALL)
-"""A text in quotes."""
+"""Quoted text."""
 _MARKS = re.compile(r"""(["']).*?\1|(?P<mark>[\[\],"'])""", re.DOTALL)
-"""A quoted text, or a mark outside of one."""
+"""Quoted text, or a mark outside of quotes."""
 
 
 class NotationError(ValueError):
@@ -17,10 +17,10 @@ class NotationError(ValueError):
 
 
 def parse_settings(text: str) -> dict[str, Any]:
-    """``a=1,b=word`` as a dictionary.
+    """Return settings such as ``a=1,b=word`` as a dictionary.
 
-    Numbers, true, false and none are read as such; a list is written in brackets, and a text that
-    has a comma in it in quotes.
+    Numbers, true, false and none have their usual meaning; lists are in brackets, and text with a
+    comma is in quotes.
 
     >>> parse_settings("length_scale=0.5,fit_warm_start=true,beta=paper")
     {'length_scale': 0.5, 'fit_warm_start': True, 'beta': 'paper'}
@@ -31,17 +31,15 @@ def parse_settings(text: str) -> dict[str, Any]:
     for part in _split(text) if text else []:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
-            raise NotationError(
-                f"settings are written name=value,name=value, and lists [1,2]; got {part!r}"
-            )
+            raise NotationError(f"settings must be like name=value,name=[1,2], got {part!r}")
         if key.strip() in settings:
-            raise NotationError(f"the setting {key.strip()!r} is given twice in {text!r}")
+            raise NotationError(f"the setting {key.strip()!r} occurs twice in {text!r}")
         settings[key.strip()] = _value(value.strip())
     return settings
 
 
 def written_settings(settings: dict[str, Any]) -> str:
-    """Settings in the command line's notation, with the colon before them.
+    """Return settings in the command line's notation, with a leading colon.
 
     >>> written_settings({"length_scale": 0.5, "fit_warm_start": True, "stations": [4, 8]})
     ':length_scale=0.5,fit_warm_start=true,stations=[4,8]'
@@ -51,18 +49,18 @@ def written_settings(settings: dict[str, Any]) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Parts between commas, but for commas in brackets and quotes."""
+    """Return the parts between commas outside of brackets and quotes."""
     marks = [match for match in _MARKS.finditer(text) if match.lastgroup == "mark"]
     depth, start, parts = 0, 0, []
     for match in marks:
         depth += {"[": 1, "]": -1}.get(match[0], 0)
         if depth < 0 or match[0] in "\"'":
-            raise NotationError(f"a bracket or a quote is without its other in {text!r}")
+            raise NotationError(f"unbalanced brackets or quotes in {text!r}")
         if match[0] == "," and not depth:
             parts.append(text[start : match.start()])
             start = match.end()
     if depth:
-        raise NotationError(f"a bracket or a quote is without its other in {text!r}")
+        raise NotationError(f"unbalanced brackets or quotes in {text!r}")
     return [*parts, text[start:]]
 
 

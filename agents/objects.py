@@ -1,12 +1,11 @@
-"""Objects as JSON-able nodes and arrays, and back, without trusting where these come from.
+"""Conversion of objects to JSON-able nodes and arrays, and back from untrusted ones.
 
 A *node* is ``[kind, content, ...]`` and refers to others by their number, so shared objects and
 arrays that share memory stay shared, and a loaded agent continues bit for bit.
 
 Reading nodes runs no constructor, calls no method and imports nothing: it makes empty objects of
 classes that are imported already, of :data:`TRUSTED` modules or of the package of the root, and
-sets their attributes. Its time and memory are bounded by the size of nodes and arrays, whatever
-they claim.
+sets their attributes. Its time and memory are bounded by the actual size of nodes and arrays.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from agents.checks import require
 
 MAX_ARMS = 100_000
 TRUSTED = ("agents.base", "agents.gp.", "agents.zoo.", "agents.auto.")
-"""Modules of this package whose classes may be named: none of them reads or writes a file when an
-attribute of an agent is used."""
+"""Modules of this package whose classes may be named. None of them accesses files when attributes
+are used."""
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 PLAIN = (bool, int, float, str, type(None))
 SCALARS = {np.dtype(code).name: np.dtype(code).type for code in "?bhilBHILefd"}
@@ -39,7 +38,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class SavedAgentError(ValueError):
-    """A file that does not hold a saved agent, or an agent that cannot be saved."""
+    """Invalid file of a saved agent, or an agent that cannot be saved."""
 
 
 def pack(value: Any, arrays: Arrays) -> dict[str, Any]:
@@ -65,10 +64,10 @@ def unpack(header: dict[str, Any], arrays: Arrays, cls: type[Any]) -> Any:
             f"it was written by version {header['version']} of periodic-gp, "
             f"and this is version {_version()}"
         )
-    found = _Reader(header["nodes"], arrays, cls).value([0])
-    if not isinstance(found, cls):
-        raise SavedAgentError(f"it holds {found!r:.60}, not an object of {place_of(cls)}")
-    return found
+    restored = _Reader(header["nodes"], arrays, cls).value([0])
+    if not isinstance(restored, cls):
+        raise SavedAgentError(f"it contains {restored!r:.60}, not an object of {place_of(cls)}")
+    return restored
 
 
 def place_of(cls: type[Any]) -> str:
@@ -77,15 +76,17 @@ def place_of(cls: type[Any]) -> str:
 
 
 class _Writer:
-    """Nodes and arrays of all objects that can be reached from one."""
+    """Writer of the nodes and arrays of all objects reachable from a root."""
 
     def __init__(self, root: Any, arrays: Arrays) -> None:
         self.nodes: list[Any] = []
         self._root, self._arrays = root, arrays
-        self._known: dict[int, tuple[int, Any]] = {}  # with the object, so that its id stays taken
+        self._known: dict[
+            int, tuple[int, Any]
+        ] = {}  # with the object, so that its id is not reused
 
     def reference(self, value: Any, path: str) -> Any:
-        """Return a plain value itself, and ``[number of its node]`` for anything else."""
+        """Return a plain value unchanged, or ``[number of its node]`` for other objects."""
         if type(value) in PLAIN:
             return value
         if id(value) not in self._known:
@@ -121,7 +122,7 @@ class _Writer:
         return [self.reference(value, f"{path}[{i}]") for i, value in enumerate(values)]
 
     def _array(self, value: NDArray[Any], path: str) -> list[Any]:
-        """Return a node of an array, or of a view of one."""
+        """Return a node of an array or of a view."""
         if value.dtype.kind not in "biuf":
             raise SavedAgentError(f"cannot save {path}: it is an array of {value.dtype}")
         owner = value
@@ -138,7 +139,7 @@ class _Writer:
 
     def _object(self, value: Any, path: str) -> list[Any]:
         place = place_of(type(value))
-        known = value is self._root or _found(place, type(self._root)) is type(value)
+        known = value is self._root or _trusted_class(place, type(self._root)) is type(value)
         if not known or isinstance(value, Enum):
             raise SavedAgentError(
                 f"cannot save {path} ({value!r:.60}): an attribute must be a number, a string, an "
@@ -153,14 +154,14 @@ class _Writer:
 
 
 class _Reader:
-    """Objects from nodes and arrays."""
+    """Reader of objects from nodes and arrays."""
 
     def __init__(self, nodes: list[Any], arrays: Arrays, root_class: type[Any]) -> None:
         self._nodes, self._arrays, self._root_class = nodes, arrays, root_class
         self._made: dict[int, Any] = {}
 
     def value(self, reference: Any) -> Any:
-        """Return the object that a reference stands for."""
+        """Return the object of a reference."""
         if not isinstance(reference, list):
             return reference
         (number,) = reference
@@ -175,7 +176,7 @@ class _Reader:
                 return stored.transpose(np.argsort(axes)) if axes != sorted(axes) else stored
             case ["view", owner, offset, shape, strides]:
                 memory = _memory(self.value(owner))
-                require(math.prod(shape) <= memory.size, "a view is part of an array", shape)
+                require(math.prod(shape) <= memory.size, "a view must be part of an array", shape)
                 return np.ndarray(shape, memory.dtype, memory, offset, strides)
             case ["scalar", kind, number_]:
                 return SCALARS[kind](number_)
@@ -196,7 +197,9 @@ class _Reader:
             case ["slice", *ends]:
                 return slice(*ends)
             case ["discrete", n]:
-                require(0 < n <= MAX_ARMS, f"a saved problem has at most {MAX_ARMS:,} arms", n)
+                require(
+                    0 < n <= MAX_ARMS, f"a saved problem must have at most {MAX_ARMS:,} arms", n
+                )
                 return spaces.Discrete(n)
             case ["box", low, high]:
                 low, high = self.value(low), self.value(high)
@@ -211,24 +214,25 @@ class _Reader:
         raise SavedAgentError(f"it has an unknown node, {self._nodes[number]!r:.60}")
 
     def _class(self, number: int, place: str) -> Any:
-        found = _found(place, self._root_class) if number else self._root_class
-        if found is None:
+        cls = _trusted_class(place, self._root_class) if number else self._root_class
+        if cls is None:
             raise SavedAgentError(
-                f"it holds an object of {place}, which is not an imported class of this package or "
-                "of the agent's own"
+                f"it contains an object of {place}, which is not an imported class of this "
+                "package or "
+                "of the agent's package"
             )
-        return found
+        return cls
 
 
-def _found(place: str, root_class: type[Any]) -> type[Any] | None:
-    """Return an imported class of this package or of the root's own, or None."""
+def _trusted_class(place: str, root_class: type[Any]) -> type[Any] | None:
+    """Return an imported class of this package or of the root's package, or None."""
     module, _, qualname = place.partition(":")
     package = root_class.__module__.partition(".")[0]
-    own = package != "agents" and f"{module}.".startswith(f"{package}.")
-    found: Any = sys.modules.get(module) if own or module.startswith(TRUSTED) else None
+    is_own = package != "agents" and f"{module}.".startswith(f"{package}.")
+    obj: Any = sys.modules.get(module) if is_own or module.startswith(TRUSTED) else None
     for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found if isinstance(found, type) and found.__module__ == module else None
+        obj = getattr(obj, part, None)
+    return obj if isinstance(obj, type) and obj.__module__ == module else None
 
 
 def _order(array: NDArray[Any]) -> list[int]:
@@ -237,7 +241,7 @@ def _order(array: NDArray[Any]) -> list[int]:
 
 
 def _memory(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with its axes in the order in which it lies in memory."""
+    """Return an array with its axes in the order of its memory."""
     memory: NDArray[Any] = array.transpose(_order(array))
     return memory
 
@@ -245,7 +249,7 @@ def _memory(array: NDArray[Any]) -> NDArray[Any]:
 def _generator(state: dict[str, Any]) -> Rng:
     """Return a generator in the given state."""
     kind = state["bit_generator"]
-    require(kind in BIT_GENERATORS, "an unknown generator", kind)
+    require(kind in BIT_GENERATORS, f"a generator must be one of {', '.join(BIT_GENERATORS)}", kind)
     made = np.random.Generator(getattr(np.random, kind)(0))
     made.bit_generator.state = state
     return made

@@ -113,12 +113,12 @@ _PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*
 
 
 class UnknownAgentError(ValueError):
-    """A name that is not registered, or a place without an agent."""
+    """Unknown name of an agent, or a module or file without the agent."""
 
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """An agent by name, with its settings.
+    """Name of an agent with its settings.
 
     >>> AgentSpec.parse("periodic-gp-ucb:time_length_scale=2,beta=constant:3")
     AgentSpec(name='periodic-gp-ucb', settings={'time_length_scale': 2, 'beta': 'constant:3'})
@@ -132,11 +132,13 @@ class AgentSpec:
         """Parse the command line's notation."""
         name, _, settings = text.partition(":")
         if text.endswith(":"):
-            raise UnknownAgentError(f"nothing stands behind the last colon of {text!r}")
+            raise UnknownAgentError(
+                f"expected settings or a class after the last colon of {text!r}"
+            )
         if name not in BUILT_IN and name not in names():
             match = _PATH.match(text)
             if match is None and name.endswith(".py"):
-                raise UnknownAgentError(f"say which class of the file: {name}:Class")
+                raise UnknownAgentError(f"the class is missing: give {name}:Class")
             if match is None:
                 raise UnknownAgentError(_unknown(name))
             name = f"{match['place']}:{match['name']}"
@@ -158,7 +160,7 @@ class AgentSpec:
         """Make a new agent, or one with the result of its training."""
         factory = find_class(self.name)
         if not callable(factory):
-            raise UnknownAgentError(f"{self.name} is no class or function that makes an agent")
+            raise UnknownAgentError(f"{self.name} is not a class or function that makes an agent")
         self.check_settings(settings_of(factory))
         agent: Agent = (
             factory(problem, rng, **self.settings)
@@ -166,7 +168,9 @@ class AgentSpec:
             else self.trainable().after_training(problem, rng, learned, self.settings)
         )
         if not isinstance(agent, Agent):
-            raise UnknownAgentError(f"{self.name} makes no agent: it needs act() and update()")
+            raise UnknownAgentError(
+                f"{self.name} does not make an agent: it needs act() and update()"
+            )
         return agent
 
     @property
@@ -181,15 +185,15 @@ class AgentSpec:
 
     def trainable(self) -> Trainable:
         """Return the class of the agent, if it can be trained."""
-        found = find_class(self.name)
-        if not isinstance(found, Trainable):
+        agent_class = find_class(self.name)
+        if not isinstance(agent_class, Trainable):
             raise UnknownAgentError(
                 f"{self.name} cannot be trained: it has no train() and after_training()"
             )
-        return found
+        return agent_class
 
     def check_settings(self, allowed: dict[str, Any] | None) -> None:
-        """Refuse unknown settings, and missing ones; None allows anything."""
+        """Raise an error for unknown or missing settings; None allows all."""
         if allowed is None:
             return
         for setting in (name for name in self.settings if name not in allowed):
@@ -205,10 +209,10 @@ class AgentSpec:
 
 
 class Required:
-    """The default of a setting that has none."""
+    """Marker for settings without a default."""
 
     def __repr__(self) -> str:
-        return "(must be given)"
+        return "(required)"
 
 
 REQUIRED = Required()
@@ -216,20 +220,20 @@ REQUIRED = Required()
 
 @lru_cache(maxsize=256)
 def settings_of(factory: Any) -> dict[str, Any] | None:
-    """Return names and defaults of an agent's settings; None if it takes any.
+    """Return names and defaults of an agent's settings, or None if it takes any.
 
-    A ``**common`` is followed to the base class that it is handed on to.
+    A parameter ``**common`` is resolved in the base classes.
     """
     makers = _makers(factory)
-    # What has no default in a base class its subclass fills in, as the model of a GP agent.
-    found = _without_default(makers[0], 3 if inspect.isclass(factory) else 2)
+    # Parameters without a default in a base class are set by its subclasses.
+    settings = _without_default(makers[0], 3 if inspect.isclass(factory) else 2)
     for maker in makers:
         parameters = inspect.signature(maker).parameters.values()
         for p in parameters:
             if p.default is not p.empty:
-                found.setdefault(p.name, p.default)  # a subclass may have another default
+                settings.setdefault(p.name, p.default)  # a subclass may have another default
         if all(p.kind is not p.VAR_KEYWORD for p in parameters):
-            return found
+            return settings
     return None
 
 
@@ -259,7 +263,7 @@ def is_built_in(name: str) -> bool:
 
 
 def online_names() -> list[str]:
-    """Return the agents of this package that learn within the judged run: all but generic RL."""
+    """Return the agents of this package that learn during evaluation: all but generic RL."""
     return [name for name, entry in BUILT_IN.items() if entry.family != GENERIC_RL]
 
 
@@ -287,10 +291,12 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     if not attribute:
         raise UnknownAgentError(_unknown(name))
     if place.endswith(".py") and not Path(place).is_file():
-        raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")
+        raise UnknownAgentError(
+            f"cannot find the agent {name!r}: the file {place!r} does not exist"
+        )
     try:
         module = _import(place)
-    except Exception as error:  # somebody else's file can fail in any way
+    except Exception as error:  # third-party modules can raise any error
         if isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}."):
             raise UnknownAgentError(
                 f"cannot find the agent {name!r}: no module {error.name!r} is installed"
@@ -302,14 +308,14 @@ def find_class(name: str) -> Callable[..., Any] | Any:
         ) from error
     if not hasattr(module, attribute):
         raise UnknownAgentError(f"cannot find the agent {name!r}: {place} has no {attribute!r}")
-    found = getattr(module, attribute)
-    if not callable(found):
-        raise UnknownAgentError(f"{name} makes no agent: it is neither a class nor a function")
-    return found
+    factory = getattr(module, attribute)
+    if not callable(factory):
+        raise UnknownAgentError(f"{name} must be a class or a function that makes an agent")
+    return factory
 
 
 def _import(place: str) -> ModuleType:
-    """The module of an agent; that of a third party is compiled from the text that is hashed."""
+    """Import the module of an agent; third-party modules are compiled from source."""
     if place.endswith(".py"):
         return load_file(Path(place))
     return (import_module if place.startswith("agents.") else import_from_source)(place)

@@ -24,9 +24,9 @@ from agents.objects import Arrays, SavedAgentError, pack, place_of, unpack
 
 FORMAT = "periodic-gp agent"
 MAX_BYTES = 2**30
-"""Largest file that ``load`` takes."""
+"""Largest file that ``load`` accepts."""
 MAX_HEADER_BYTES = 2**25
-"""Largest header: JSON takes many times its length in memory."""
+"""Largest header, since parsed JSON needs many times its length in memory."""
 MAX_NUMBER = 10**9
 """Largest whole number among the settings of a saved agent."""
 
@@ -41,26 +41,26 @@ class Saveable:
     classes cannot be saved: make them methods, or attributes of the class.
 
     Args:
-        problem: What is known.
+        problem: Description of the problem.
         rng: The only source of randomness; it also breaks ties.
-        settings: Those of the agent, which its class documents.
+        settings: Settings of the agent, which its class documents.
     """
 
     name: ClassVar[str] = ""
-    """The name under which the agent is registered."""
+    """Registered name of the agent."""
 
     _problem: Problem
     _rng: Rng
     _settings: dict[str, Any]
 
     def __new__(cls: type[Self], problem: Problem, rng: Rng, **settings: Any) -> Self:
-        """Keep the arguments, so that subclasses need not."""
+        """Store the arguments, so that subclasses need not."""
         agent = super().__new__(cls)
         agent._problem, agent._rng, agent._settings = problem, rng, settings
         return agent
 
     def save(self, path: str | Path) -> None:
-        """Write the agent to a file that ``load`` reads; on any error the old file stays.
+        """Write the agent to a file that ``load`` reads; an error leaves an old file unchanged.
 
         Raises:
             SavedAgentError: If an attribute cannot be saved.
@@ -75,12 +75,12 @@ class Saveable:
 
 
 def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
-    """Return the agent that ``save`` wrote; it continues where the saved one stopped.
+    """Return a saved agent, which continues exactly where it was saved.
 
     Args:
         path: The file.
-        agent_class: The class of the agent, if it is not registered. A file can name registered
-            agents only, never a place to import from.
+        agent_class: The class of the agent, if it is not registered. Files can name only registered
+            agents, not modules to import.
 
     Raises:
         SavedAgentError: If the file is missing, too large, damaged, or not a saved agent.
@@ -90,11 +90,11 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
         agent = unpack(header, arrays, agent_class or _registered(header))
         for setting, value in agent._settings.items():
             too_large = isinstance(value, int) and abs(value) > MAX_NUMBER
-            require(not too_large, f"{setting} is at most {MAX_NUMBER:,}", value)
+            require(not too_large, f"{setting} must be at most {MAX_NUMBER:,}", value)
         return agent
     except SavedAgentError as error:
         raise SavedAgentError(f"cannot load {str(path)!r}: {error}") from None
-    except Exception as error:  # a hostile file can fail anywhere; nothing of it is kept
+    except Exception as error:  # a malicious file can fail anywhere
         raise SavedAgentError(
             f"cannot load {str(path)!r}: damaged, or not a saved agent "
             f"({type(error).__name__}: {error})"
@@ -116,17 +116,17 @@ def _registered(header: dict[str, Any]) -> type[Saveable]:
 
 
 def _digest(header: str, arrays: Arrays) -> str:
-    found = hashlib.sha256(header.encode())
+    digest = hashlib.sha256(header.encode())
     for key in sorted(arrays):
-        found.update(arrays[key].tobytes())
-    return found.hexdigest()
+        digest.update(arrays[key].tobytes())
+    return digest.hexdigest()
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    """Write a file beside it first: readers see the old file or the new one."""
+    """Write a file by renaming a temporary one, so that readers never see a part."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"cannot save {str(path)!r}: there is no folder {str(path.parent)!r}"
+            f"cannot save {str(path)!r}: the folder {str(path.parent)!r} does not exist"
         )
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
@@ -141,9 +141,9 @@ def _write_atomically(path: Path, data: bytes) -> None:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
-    """Return the header and the arrays of a file, whose sizes are checked first."""
+    """Return the header and the arrays of a file, after checking its size."""
     if not path.is_file():
-        raise SavedAgentError("there is no such file")
+        raise SavedAgentError("the file does not exist")
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes")

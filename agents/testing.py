@@ -6,7 +6,7 @@ Subclass :class:`AgentContract` in a test file and let pytest find it::
     from my_package import MyAgent
 
     class TestMyAgent(AgentContract):
-        problems = ("finite", "arms")          # leave out what your agent does not take
+        problems = ("finite", "arms")          # kinds that your agent supports
 
         def make(self, problem, rng):
             return MyAgent(problem, rng)
@@ -33,12 +33,12 @@ KINDS = ("finite", "arms", "box", "plane", "warm")
 
 
 def example_problem(kind: str) -> Problem:
-    """A small problem.
+    """Return a small problem.
 
     Args:
         kind: "finite" (actions with coordinates), "arms" (without), "box" (a line), "plane", or
-            "warm" (finite, with past decisions and unknown noise). "finite" and "box" have no known
-            end, so that GP agents choose the engine for long runs.
+            "warm" (finite, with past decisions and unknown noise). "finite" and "box" have an
+            unknown horizon, so that GP agents choose the engine for long runs.
     """
     one_of("kind", kind, KINDS)
     observation_space = spaces.Box(
@@ -69,25 +69,25 @@ def example_problem(kind: str) -> Problem:
 
 
 def example_reward(kind: str, action: Any, t: float) -> float:
-    """A mean reward that repeats: the best action moves to and fro."""
+    """Return a periodic mean reward, whose best action oscillates."""
     place = np.sum(action) / 2.0 - 1.0 if kind in ("finite", "arms", "warm") else np.mean(action)
     return float(-((place - 0.8 * np.sin(2 * np.pi * t / PERIOD)) ** 2))
 
 
 def observe(t: float) -> Array:
-    """The observation at time t."""
+    """Return the observation at time t."""
     angle = 2 * np.pi * t / PERIOD
     return np.array([t, np.cos(angle), np.sin(angle)])
 
 
-def _same(found: list[Any], expected: list[Any], broken: str) -> None:
-    """Fail with the rule that is broken, and the first action that shows it."""
-    for step, (one, other) in enumerate(zip(found, expected, strict=True)):
-        assert np.array_equal(one, other), f"{broken} (step {step}: {one}, not {other})"
+def _same(actions: list[Any], expected: list[Any], broken: str) -> None:
+    """Fail with a message and the first different action unless all actions are equal."""
+    for step, (action, wanted) in enumerate(zip(actions, expected, strict=True)):
+        assert np.array_equal(action, wanted), f"{broken} (step {step}: {action}, not {wanted})"
 
 
 class AgentContract:
-    """Rules for every agent. Override ``make``, and ``problems`` if it does not take all kinds.
+    """Contract tests. Override ``make``, and ``problems`` if not all kinds are supported.
 
     Actions are whole numbers, or vectors with entries in [-1, 1] (float32 or float64).
     """
@@ -95,7 +95,7 @@ class AgentContract:
     problems: tuple[str, ...] = KINDS
 
     def make(self, problem: Problem, rng: Rng) -> Agent:
-        """A fresh agent."""
+        """Return a new agent."""
         raise NotImplementedError
 
     def _fresh(self, kind: str, seed: int = 0) -> tuple[Problem, Agent]:
@@ -105,7 +105,7 @@ class AgentContract:
     def _run(
         self, kind: str, agent: Agent, start: int, stop: int, *, missing: bool = False
     ) -> list[Any]:
-        """Some steps; returns the actions. With ``missing``, a reward of NaN precedes each."""
+        """Run some steps and return the actions; with ``missing``, NaN precedes each reward."""
         noise = np.random.default_rng(1).normal(0.0, 0.1, HORIZON)
         space, actions = example_problem(kind).action_space, []
         space.seed(0)
@@ -122,50 +122,50 @@ class AgentContract:
         return self._run(kind, self._fresh(kind)[1], 0, STEPS)
 
     def test_is_an_agent(self) -> None:
-        """It has ``act`` and ``update``."""
+        """An agent has ``act`` and ``update``."""
         for kind in self.problems:
             assert isinstance(self._fresh(kind)[1], Agent)
 
     def test_actions_are_in_the_space(self) -> None:
-        """Every action can be taken as it is."""
+        """All actions are valid."""
         for kind in self.problems:
             for action in self.recorded(kind):
                 example_problem(kind).checked(action)
 
     def test_same_generator_same_choices(self) -> None:
-        """Nothing is random but the generator."""
+        """The generator is the only source of randomness."""
         for kind in self.problems:
             again = self._run(kind, self._fresh(kind)[1], 0, 10)
-            broken = f"{kind}: the choices differ though the generator was the same"
+            broken = f"{kind}: choices differ with equal generators"
             _same(again, self.recorded(kind)[:10], broken)
 
     def test_arguments_are_left_alone(self) -> None:
-        """Observations and actions belong to the caller."""
+        """Observations and actions are not modified."""
         for kind in self.problems:
             _, agent = self._fresh(kind)
             observation = observe(0)
             observation.setflags(write=False)
             action = agent.act(observation)
-            kept = np.copy(action)
+            original = np.copy(action)
             agent.update(observation, action, 1.0)
-            _same([action], [kept], f"{kind}: update has changed the action that it was given")
+            _same([action], [original], f"{kind}: update modified the action")
 
     def test_asking_twice_is_allowed(self) -> None:
-        """Decisions need not be followed by rewards."""
+        """Rewards between decisions are optional."""
         for kind in self.problems:
             problem, agent = self._fresh(kind)
             for t in (0, 0, 3):
                 problem.checked(agent.act(observe(t)))
 
     def test_missing_rewards(self) -> None:
-        """A NaN is no news: with and without it, later choices are the same."""
+        """A reward of NaN does not affect later choices."""
         for kind in self.problems:
             actions = self._run(kind, self._fresh(kind)[1], 0, 15, missing=True)
-            broken = f"{kind}: a reward of NaN has changed the choice"
+            broken = f"{kind}: a reward of NaN affected the choice"
             _same(actions, self.recorded(kind)[:15], broken)
 
     def test_late_and_unordered_rewards(self) -> None:
-        """Rewards may come ten steps late, in any order, for actions chosen by somebody else."""
+        """Rewards may be ten steps late, in any order, and for actions of another policy."""
         for kind in self.problems:
             problem, agent = self._fresh(kind)
             problem.action_space.seed(0)
@@ -176,8 +176,8 @@ class AgentContract:
             for t in range(10, 15):
                 problem.checked(agent.act(observe(t)))
 
-    def test_saved_and_loaded_it_goes_on_bit_for_bit(self, tmp_path: Path) -> None:
-        """For agents that can be saved."""
+    def test_saved_agent_continues_exactly(self, tmp_path: Path) -> None:
+        """A saved and loaded agent makes the same choices."""
         for kind in self.problems:
             for start, stop in ((0, 5), (17, STEPS)):
                 _, agent = self._fresh(kind)
@@ -187,5 +187,5 @@ class AgentContract:
                 agent.save(tmp_path / "agent")
                 again = load(tmp_path / "agent", agent_class=type(agent))
                 actions = self._run(kind, again, start, stop)
-                broken = f"{kind}: a loaded agent chooses otherwise than the saved one"
+                broken = f"{kind}: a loaded agent differs from the saved one"
                 _same(actions, self.recorded(kind)[start:stop], broken)

@@ -84,13 +84,13 @@ class Counter:
             self.functions.add((code.co_filename, f"{code.co_name}:{code.co_firstlineno}"))
 
     def counts(self) -> dict[str, int]:
-        """Calls, and distinct functions and files of this repository."""
+        """Return the calls, and distinct functions and files of this repository."""
         files = {file for file, _ in self.functions}
         return {"calls": self.calls, "functions": len(self.functions), "files": len(files)}
 
 
 def command_line() -> Callable[[], Any]:
-    """The function behind the console script."""
+    """Return the function behind the console script."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, name = project["scripts"]["periodic-gp"].partition(":")
     main: Callable[[], Any] = getattr(importlib.import_module(module), name)

@@ -51,7 +51,7 @@ class Player:
         return np.array([self.t, np.cos(angle), np.sin(angle)], dtype=np.float32)
 
     def reward(self, arm: int) -> float:
-        """Smooth in the arm, the same again every season, and noisy."""
+        """Return a reward that is smooth in the arm, periodic and noisy."""
         return float(np.sin(0.12 * arm + self.phase * self.t) + self.rng.normal())
 
     def age(self, steps: int, seconds: float = np.inf) -> None:
@@ -67,7 +67,7 @@ class Player:
                 return
 
     def play(self, steps: int) -> float:
-        """Microseconds a step."""
+        """Return the microseconds per step."""
         start = time.process_time()
         for _ in range(steps):
             observation = self.observation()
@@ -78,18 +78,18 @@ class Player:
 
 
 def world(name: str, horizon: int) -> tuple[PeriodicBanditEnv, np.ndarray]:
-    """A world at its start, and what it shows."""
+    """Return a world after a reset, and its first observation."""
     env = gym.make(name, horizon=horizon, disable_env_checker=True).unwrapped
     return env, env.reset(seed=0)[0]
 
 
 def made(text: str, env: PeriodicBanditEnv) -> Any:
-    """An agent for it."""
+    """Return an agent for a problem."""
     return AgentSpec.parse(text).make(problem_of(env, {}), np.random.default_rng(1))
 
 
 def run(text: str, name: str, steps: int) -> float:
-    """Microseconds a step of the agent, over a whole run."""
+    """Return the microseconds per step of the agent, over a whole run."""
     env, observation = world(name, steps)
     agent, spent = made(text, env), 0.0
     for _ in range(steps):
@@ -105,7 +105,7 @@ def run(text: str, name: str, steps: int) -> float:
 
 
 def cost(text: str, name: str, steps: int) -> str:
-    """The best of three runs; nothing where the agent cannot play."""
+    """Return the best of three runs, or nothing if the agent does not support the world."""
     try:
         return f"{min(run(text, name, steps) for _ in range(3)):,.0f}"
     except (ValueError, TypeError):
@@ -113,7 +113,7 @@ def cost(text: str, name: str, steps: int) -> str:
 
 
 def aged(text: str, far: int, budget: float) -> tuple[str, str]:
-    """A step far out over an early one, and how far out."""
+    """Return the cost of a late step relative to an early one, and its time."""
     try:
         young, old = (Player(text, 2 * far) for _ in range(2))
     except (ValueError, TypeError):

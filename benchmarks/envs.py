@@ -41,7 +41,7 @@ class Scalar:
         self.actions = [self.env.action_space.sample() for _ in range(512)]
 
     def steps_per_second(self, steps: int = 3000) -> tuple[float, float, float]:
-        """Within episodes (reset and first step not counted), all in all, and without regret."""
+        """Return the times of a step within episodes, in total, and without regret."""
         within, counted, begin = 0.0, 0, clock()
         while counted < steps:
             self.env.reset()
@@ -79,7 +79,7 @@ class Vector:
         self.native = hasattr(self.env, "setup")
 
     def steps_per_second(self) -> tuple[float, float, float]:
-        """Within an episode, from its reset to its end, and the same without regret."""
+        """Return the time of an episode from reset to end, with and without regret."""
         steps = self.env.setup.horizon if self.native else 199
         begin = clock()
         self.env.reset()
@@ -95,7 +95,7 @@ class Vector:
         return steps * COPIES / within, steps * COPIES / whole, steps * COPIES / without
 
     def step(self, steps: int, env: Any) -> float:
-        """Seconds that so many steps take."""
+        """Return the seconds that so many steps take."""
         start = clock()
         for i in range(steps):
             env.step(self.actions[i % 16])
@@ -135,7 +135,7 @@ Measure = Callable[[], tuple[float, float, float]]
 
 
 def take_turns(contestants: dict[str, Measure], rounds: int) -> dict[str, Any]:
-    """Median of each contestant's figures over the rounds."""
+    """Return the median of each contestant's figures over the rounds."""
     runs: dict[str, list[tuple[float, float, float]]] = {name: [] for name in contestants}
     for _ in track(range(rounds), description="Rounds", transient=True):
         for name, run in contestants.items():

@@ -36,7 +36,7 @@ Choose = Callable[[int], tuple[int, Callable[[float], None]]]
 
 
 def world(horizon: int) -> np.ndarray:
-    """Rewards (horizon, 24) that repeat daily, with noise."""
+    """Return rewards (horizon, 24) that repeat daily, with noise."""
     rng = np.random.default_rng(1)
     t = np.arange(horizon)[:, None]
     phase, height = rng.uniform(0, 2 * np.pi, 24), rng.normal(0, 1, 24)
@@ -45,7 +45,7 @@ def world(horizon: int) -> np.ndarray:
 
 
 def loop(start: float, choose: Callable[[int], int], learn: Callable[..., None], horizon: int):
-    """Seconds since ``start``, and the actions of a run."""
+    """Return the seconds since ``start``, and the actions of a run."""
     rewards, actions = world(horizon), np.empty(horizon, dtype=int)
     for t in range(horizon):
         actions[t] = choose(t)
@@ -54,7 +54,7 @@ def loop(start: float, choose: Callable[[int], int], learn: Callable[..., None],
 
 
 def ours(horizon: int, engine: str = "auto"):
-    """This project."""
+    """Return a posterior of this project."""
     start = time.perf_counter()
     kernel = SquaredExponential(SCALE) * Periodic(PERIOD, TIME_SCALE)
     posterior = make_posterior(
@@ -72,10 +72,10 @@ class Product(StationaryKernelMixin, Kernel):
     """SE on the first two columns times periodic on the third, for scikit-learn."""
 
     def __init__(self):
-        """Without parameters: all are fixed."""
+        """Return no parameters, since all are fixed."""
 
     def __call__(self, X, Y=None, eval_gradient=False):
-        """Gram matrix."""
+        """Return the gram matrix."""
         # As quick as it gets: exponent in place, one sine and one exponential per entry.
         Y = X if Y is None else Y
         exponent = cdist(X[:, :2] / SCALE, Y[:, :2] / SCALE, "sqeuclidean")
@@ -86,7 +86,7 @@ class Product(StationaryKernelMixin, Kernel):
         return np.exp(exponent, out=exponent)
 
     def diag(self, X):
-        """Prior variances."""
+        """Return the prior variances."""
         return np.ones(len(X))
 
     @property
@@ -96,7 +96,7 @@ class Product(StationaryKernelMixin, Kernel):
 
 
 def _refitting(horizon: int, fit_predict: Callable[..., tuple[np.ndarray, np.ndarray]]):
-    """Loop around a library that is fitted to all data at every step."""
+    """Return the loop around a library that is fitted to all data at every step."""
     start, X, y = time.perf_counter(), np.empty((horizon, 3)), np.empty(horizon)
 
     def choose(t: int) -> int:
@@ -113,7 +113,7 @@ def _refitting(horizon: int, fit_predict: Callable[..., tuple[np.ndarray, np.nda
 
 
 def scikit_learn(horizon: int):
-    """``GaussianProcessRegressor(optimizer=None)``, refitted each step."""
+    """Return ``GaussianProcessRegressor(optimizer=None)``, refitted each step."""
 
     def fit_predict(X, y, query):
         model = GaussianProcessRegressor(Product(), alpha=NOISE_VARIANCE, optimizer=None)
@@ -123,7 +123,7 @@ def scikit_learn(horizon: int):
 
 
 def botorch(horizon: int):
-    """BoTorch's SingleTaskGP with a fixed kernel, made anew each step."""
+    """Return BoTorch's SingleTaskGP with a fixed kernel, created again at each step."""
     import torch
     from botorch.models import SingleTaskGP
     from gpytorch.kernels import PeriodicKernel, RBFKernel
@@ -154,7 +154,7 @@ def botorch(horizon: int):
 
 
 def gpy(horizon: int):
-    """GPy's GPRegression with a fixed kernel, made anew each step."""
+    """Return GPy's GPRegression with a fixed kernel, created again at each step."""
     import GPy
 
     def fit_predict(X, y, query):
@@ -176,7 +176,7 @@ def _first_best(bound: np.ndarray) -> int:
 
 
 def compare(horizons: list[int], console: Console) -> None:
-    """The whole loop, all libraries."""
+    """Measure the whole loop for all libraries."""
     table = Table(title="Whole loop, 24 actions, seconds (times ours)")
     table.add_column("T", justify="right")
     others = {"scikit-learn": scikit_learn}
@@ -204,7 +204,7 @@ def compare(horizons: list[int], console: Console) -> None:
 
 
 def far_out(console: Console) -> None:
-    """The cost of a step at t = 100,000 beside that at t = 1,000, and memory."""
+    """Measure the cost of a step at t = 100,000 and at t = 1,000, and memory."""
     kernel = SquaredExponential(SCALE) * Periodic(PERIOD, TIME_SCALE)
     posteriors, memory = {}, {}
     for start in (1_000, 100_000):

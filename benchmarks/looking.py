@@ -27,7 +27,7 @@ console = Console()
 
 
 def frames(env_id: str, steps: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of frames step by step, and of some of them from nothing."""
+    """Return the milliseconds of frames step by step, and of some of them from nothing."""
     env: Any = gym.make(env_id, render_mode="rgb_array").unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)
@@ -43,14 +43,14 @@ def frames(env_id: str, steps: int) -> tuple[list[float], list[float]]:
 
 
 def milliseconds(function: Any) -> float:
-    """Processor time of one call."""
+    """Return the processor time of one call."""
     begin = time.process_time()
     function()
     return 1e3 * (time.process_time() - begin)
 
 
 def build(edition: Path) -> float:
-    """Seconds of a fresh process that builds the page of an edition."""
+    """Return the seconds of a fresh process that builds the page of an edition."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
         command += ["--edition", str(edition)]

@@ -53,7 +53,7 @@ CHANGED = """() => {
 
 
 def measure(browser: Browser, url: str) -> dict[str, float]:
-    """One fresh visit; milliseconds."""
+    """Return one fresh visit; milliseconds."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page: Any = context.new_page()
     page.goto(url, wait_until="commit")
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def visit(url: str, repeats: int) -> list[dict[str, float]]:
-    """Every visit in a browser of its own, so that no compiled script is left from the last."""
+    """Return the times of visits, each in a new browser without compiled scripts."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     visits = []
     with sync_playwright() as playwright:

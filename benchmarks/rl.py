@@ -26,7 +26,7 @@ COPIES = 64
 
 
 def batch(world: str) -> VecEnv:
-    """All copies in one call."""
+    """Return all copies in one call."""
     options = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "SameStep"}
     return BatchEnv(gym.make_vec(world, COPIES, **options))
 
@@ -37,7 +37,7 @@ def one_by_one(world: str) -> VecEnv:
 
 
 def speed(envs: VecEnv, steps: int) -> float:
-    """Steps per second of a training."""
+    """Return the steps per second of a training."""
     settings = {**TRAINING["ppo"], "gamma": 0.0, "ent_coef": EXPLORING["ppo"]}
     network = {"net_arch": list(NET)}
     model = PPO("MlpPolicy", envs, seed=0, device="cpu", policy_kwargs=network, **settings)
@@ -47,7 +47,7 @@ def speed(envs: VecEnv, steps: int) -> float:
 
 
 def stepping(envs: VecEnv, steps: int = 600) -> float:
-    """Steps per second without a learner."""
+    """Return the steps per second without a learner."""
     envs.action_space.seed(0)
     actions = np.stack([envs.action_space.sample() for _ in range(COPIES)])
     envs.reset()

@@ -24,7 +24,7 @@ console = Console(soft_wrap=True)
 
 
 def seconds(*words: str) -> float:
-    """Processor time of a Python process."""
+    """Return the processor time of a Python process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

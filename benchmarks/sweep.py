@@ -35,7 +35,7 @@ console = Console()
 
 
 def clocks(name: str, gap: np.ndarray, period: float) -> np.ndarray:
-    """Covariance in time of each method, as its agent of the zoo has it."""
+    """Return the covariance in time of each method, as its agent of the zoo has it."""
     if name == "periodic-gp-ucb":
         return np.exp(-2.0 / 10.0**2 * np.sin(np.pi * gap / period) ** 2)
     if name == "c-gp-ucb":
@@ -58,7 +58,7 @@ class SklearnUCB:
         self.seen: list[tuple[float, float, float]] = []
 
     def act(self, observation: np.ndarray) -> np.ndarray:
-        """The action with the highest upper confidence bound."""
+        """Return the action with the highest upper confidence bound."""
         from sklearn.gaussian_process import GaussianProcessRegressor
 
         t = float(observation[0])
@@ -108,7 +108,7 @@ class SklearnUCB:
             hyperparameters = ()
 
             def __init__(self):
-                """Without parameters: all are fixed."""
+                """Return no parameters, since all are fixed."""
 
             def __call__(self, X, Y=None, eval_gradient=False):
                 Y = X if Y is None else Y
@@ -122,7 +122,7 @@ class SklearnUCB:
 
 
 def timed(protocol: Protocol, workers: int) -> float:
-    """Seconds of a run from nothing, without the start of the workers."""
+    """Return the seconds of a run from nothing, without the start of the workers."""
     run(protocol.restricted(agents=["random"], seeds=[0]), workers=workers)  # imports, caches
     start = time.perf_counter()
     results = run(protocol, workers=workers)
@@ -131,7 +131,7 @@ def timed(protocol: Protocol, workers: int) -> float:
 
 
 def measure_workers(seeds: tuple[int, ...]) -> None:
-    """Two workers against one."""
+    """Measure two workers and one."""
     protocol = Protocol.load("standard").restricted(seeds=seeds)
     one, two = timed(protocol, 1), timed(protocol, 2)
     console.print(
@@ -142,7 +142,7 @@ def measure_workers(seeds: tuple[int, ...]) -> None:
 
 
 def counted(function: Any, seconds: list[float]) -> Any:
-    """The same function, its time added up."""
+    """Return the same function, its time added up."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         start = time.perf_counter()
@@ -179,7 +179,7 @@ def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
 
 
 def measure_run(seeds: int = 40) -> None:
-    """A run of one step is all overhead: the median, in processor time."""
+    """Measure the overhead by runs of one step: the median, in processor time."""
 
     def cost(one: Run) -> float:
         start = time.process_time()
@@ -196,7 +196,7 @@ def measure_run(seeds: int = 40) -> None:
 
 
 def measure_study(seeds: tuple[int, ...], few: tuple[int, ...]) -> None:
-    """The paper's synthetic study beside scikit-learn."""
+    """Measure the paper's synthetic study and scikit-learn."""
     table = {"envs": ["PeriodicGP-Synthetic-v0"], "horizon": 200}
     ours = Protocol.from_dict({**table, "agents": list(STUDY), "seeds": list(seeds)})
     place = Path(__file__).resolve()

@@ -44,7 +44,7 @@ def ours(text: str, n_arms: int, steps: int) -> None:
 
 
 def policy(text: str, n_arms: int) -> Any:
-    """pymab's own, with the same bound: scale times sqrt(c log n / n[a])."""
+    """Return pymab's own, with the same bound: scale times sqrt(c log n / n[a])."""
     return {
         "ucb1": lambda: UCBPolicy(n_arms=n_arms, c=2.0),
         "sw-ucb": lambda: SlidingWindowUCBPolicy(n_arms=n_arms, c=2.0, window_size=100),
@@ -64,7 +64,7 @@ def theirs(text: str, n_arms: int, steps: int, backend: str, replicates: int) ->
 
 
 def quickest(ways: dict[str, tuple[Callable[[], None], int]], repeats: int) -> dict[str, float]:
-    """Microseconds a step of each way, the best of several turns."""
+    """Return the microseconds per step of each method, the best of several rounds."""
     found = dict.fromkeys(ways, float("inf"))
     for _ in range(repeats):
         for name, (run, steps) in ways.items():
@@ -75,7 +75,7 @@ def quickest(ways: dict[str, tuple[Callable[[], None], int]], repeats: int) -> d
 
 
 def measured(text: str, n_arms: int, steps: int, repeats: int) -> dict[str, float]:
-    """Microseconds a step of every way that there is."""
+    """Return the microseconds per step of every method."""
     ways: dict[str, tuple[Callable[[], None], int]] = {
         "ours": (lambda: ours(text, n_arms, steps), steps)
     }
@@ -93,7 +93,7 @@ def measured(text: str, n_arms: int, steps: int, repeats: int) -> dict[str, floa
 
 
 def over_quickest(found: dict[str, float]) -> float:
-    """Our time over the shortest of the others, if there are any."""
+    """Return our time over the shortest of the others, if there are any."""
     others = [time for way, time in found.items() if way != "ours"]
     return found["ours"] / min(others) if others else float("nan")
 
@@ -107,7 +107,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if pymab is None:
         print("pymab is not installed (pip install pymab): only our own times are shown")
-    table = Table(title=f"Whole runs of {arguments.steps:,} steps, microseconds a step")
+    table = Table(title=f"Whole runs of {arguments.steps:,} steps, microseconds per step")
     for column in ("agent", "arms", *WAYS, "ours / their quickest"):
         table.add_column(column, justify="left" if column == "agent" else "right")
     worst = 0.0

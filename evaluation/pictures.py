@@ -14,12 +14,12 @@ from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.files import write_atomically
 from periodic_envs.rendering import (
     WINDOW,
+    data_label,
     draw_choices,
     draw_landscape,
     draw_legend,
     draw_title,
     new_figure,
-    said_of_data,
     two_axes,
 )
 
@@ -42,7 +42,7 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
         run: The run.
     """
     figure, times = new_figure(), run.t[-WINDOW:]
-    draw_title(figure, title + said_of_data(env.setup), f"regret {run.regret.sum():,.1f}")
+    draw_title(figure, title + data_label(env.setup), f"regret {run.regret.sum():,.1f}")
     above, below = two_axes(figure, times)
     assert env.episode is not None
     draw_landscape(above, env.setup, env.episode, times)

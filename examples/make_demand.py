@@ -23,7 +23,7 @@ PLACES = {
 
 
 def demand(base: float, peaks: list) -> np.ndarray:
-    """Expected requests in each hour, from Monday midnight on."""
+    """Return expected requests in each hour, from Monday midnight on."""
     hours = np.arange(HOURS)
     expected = np.full(HOURS, float(base))
     for days, hour, width, height in peaks:

@@ -41,7 +41,7 @@ class Memoriser:
         return self._rng.uniform(-1.0, 1.0, self._problem.dim)
 
     def update(self, observation, action, reward):
-        """Worlds that would have given another reward are not this one."""
+        """Exclude worlds that would have given another reward."""
         self._worlds = [env for env in self._worlds if env.step(action)[1] == reward]
 
     def _candidates(self, seed):

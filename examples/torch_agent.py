@@ -12,7 +12,7 @@ from torch.distributions import Categorical
 
 
 def layers(inputs: int, outputs: int, gain: float) -> nn.Sequential:
-    """Two hidden layers of 32."""
+    """Return a network with two hidden layers of 32 units."""
     stack = nn.Sequential(
         nn.Linear(inputs, 32), nn.Tanh(), nn.Linear(32, 32), nn.Tanh(), nn.Linear(32, outputs)
     )
@@ -38,11 +38,11 @@ class ActorCritic:
         self.batch, self.seen = [], []
 
     def features(self, observation):
-        """Every entry between -1 and 1."""
+        """Limit all entries to [-1, 1]."""
         return torch.as_tensor(2 * (observation - self.low) / self.span - 1, dtype=torch.float32)
 
     def act(self, observation):
-        """An action of the policy, drawn from the generator that we were given."""
+        """Return an action of the policy, drawn from the generator that we were given."""
         with torch.no_grad():
             chances = torch.softmax(self.actor(self.features(observation)), -1).numpy()
         return int(self.rng.choice(len(chances), p=chances / chances.sum(dtype=np.float64)))

@@ -20,13 +20,13 @@ class Clock(BaseCallback):
     """Says every two seconds how many steps are done, and how long the rest will take."""
 
     def _on_training_start(self) -> None:
-        self._begun = self._said = time.monotonic()
+        self._start = self._said = time.monotonic()
 
     def _on_step(self) -> bool:
         now = time.monotonic()
         if now - self._said >= 2.0:
             self._said = now
-            left = (now - self._begun) * (STEPS / self.num_timesteps - 1.0)
+            left = (now - self._start) * (STEPS / self.num_timesteps - 1.0)
             print(f"{self.num_timesteps:,} of {STEPS:,} steps, {max(left, 0):,.0f} s left")
         return True
 

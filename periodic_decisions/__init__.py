@@ -19,7 +19,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: pandas alone takes half a second."""
+    """Import a public name on first use, since importing pandas takes half a second."""
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'periodic_decisions' has no attribute {name!r}")

@@ -1,9 +1,10 @@
 """Priors for ``auto-gp-ucb:prior=FILE``, learned from measurements of some arms.
 
-On a transformed scale: the mean by phase of the season and arm, and the covariance of the rest, as
-a sum of a level, two decays and a season, by least squares over the covariances at some lags; each
-is then cut to a few factors and a variance of its own for every arm. Only such summary statistics
-are written; ``agents/auto/learned_prior.py`` documents their names.
+A prior holds, on a transformed scale, the mean by phase and arm, and the covariance of the
+residuals as a sum of a level, two decays and a season. The sum is fitted by least squares to the
+covariances at several lags; each part is then reduced to a few factors and an independent variance
+per arm. Only these summary statistics are written; ``agents/auto/learned_prior.py`` documents their
+names.
 
 The shipped prior is made by ``periodic-gp learn-prior madrid --years 2016:2017 --out
 agents/auto/madrid.json``. The data: Ayuntamiento de Madrid, datos abiertos.
@@ -25,23 +26,23 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import coordinates_km, magnitude_number
 
-MIN_SEASONS = 3  # fewer say nothing about the differences of seasons
-# Lags at which covariances are compared: in steps, and in seasons.
+MIN_SEASONS = 3  # fewer do not show how seasons differ
+# Lags at which covariances are fitted: in steps, and in seasons.
 STEPS = (0, 1, 2, 3, 4, 6, 8, 12)
 SEASONS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8)
-# Correlations from step to step of the two decays, of which those that fit best are taken.
+# Candidate correlations from step to step of the two decays; the best pair is used.
 FAST, SLOW = (0.3, 0.5, 0.7, 0.85, 0.93), (0.96, 0.98, 0.99, 0.996)
-# The following were chosen on Madrid 2016 and 2017, learning from the one and judging on the other.
+# Chosen on Madrid 2016 and 2017, fitting to one year and evaluating on the other.
 SEASON_LENGTH_SCALE, HARMONICS, SEASON_WEIGHT = 0.7, 4, 0.3
 RANKS = {"level": 3, "fast": 8, "slow": 6, "season": 3}
 NOISE_SHARE = 0.15  # least share of the noise in the variance around the profile
-LEAST_SPREAD = 1e-3  # least share of the standard deviation that is around the profile
-OWN_SHARE = 1e-3  # least share of a variance of an arm's own
+LEAST_SPREAD = 1e-3  # least share of the standard deviation around the profile
+OWN_SHARE = 1e-3  # least independent variance of an arm, as a share of the variance
 MADRID_HOURS = 24
 ABOUT_MADRID = (
     "Prior for hourly NO (ug/m3) at Madrid's {stations} stations: summary statistics of the "
     "measurements of {years}. Source of the data: Ayuntamiento de Madrid, datos abiertos. Made by "
-    "periodic-gp learn-prior madrid; what the names mean is said in agents/auto/learned_prior.py."
+    "periodic-gp learn-prior madrid; the names are documented in agents/auto/learned_prior.py."
 )
 
 
@@ -57,22 +58,22 @@ def learn(
     noise_variance: float | None = None,
     decays: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of the file.
+    """Return the content of a prior's file.
 
     Args:
-        values: Stretches of measurements, each of shape (steps, arms), NaN where one is missing.
-            All begin at the phase 0, as the problems must for which the prior is.
-        period: Steps of a season; the profile has as many rows, rounded up.
+        values: Stretches of measurements, each of shape (steps, arms), NaN where missing. All begin
+            at phase 0, like the problems for which the prior is made.
+        period: Steps of a season; the profile has this number of rows, rounded up.
         transform: "identity", "sqrt", "log1p", or "auto" for the most likely of them.
         places: Coordinates of the arms; without them the prior is for these arms in this order.
-        about: Description of the prior, in a sentence; the part before a colon is its name.
+        about: Description of the prior in one sentence; the part before a colon is its name.
         extra: Other entries, such as the names of the arms.
         unit: Unit of the transformed scale; None for the standard deviation around the profile.
-        noise_variance: In squared units; None for what no other part explains.
+        noise_variance: Noise variance in squared units; None to estimate it from the residuals.
         decays: Correlations from step to step of a fast and a slow decay; None to learn them.
 
     Raises:
-        ValueError: If there is too little to learn from.
+        ValueError: If there are too few data.
     """
     _check(values, period)
     if transform == "auto":
@@ -98,7 +99,7 @@ def learn(
         "season": {"part": "season", "length_scale": SEASON_LENGTH_SCALE, "harmonics": harmonics},
     }
     floors = dict.fromkeys(clocks, OWN_SHARE * variance)
-    # A mean over few seasons is itself uncertain.
+    # The mean over S seasons has a variance of about variance / S.
     floors["season"] = max(floors["season"], variance / seasons_in(values, period))
     return {
         "format": "periodic-gp prior",
@@ -122,7 +123,7 @@ def seasons_in(values: Sequence[Array], period: float) -> float:
 
 def _check(values: Sequence[Array], period: float) -> None:
     if not 2 <= period < math.inf:
-        raise ValueError(f"period must be a number of steps of at least 2, got {period:g}")
+        raise ValueError(f"period must be finite and at least 2 steps, got {period:g}")
     steps, seasons = sum(map(len, values)), seasons_in(values, period)
     if seasons < MIN_SEASONS:
         raise ValueError(
@@ -131,26 +132,26 @@ def _check(values: Sequence[Array], period: float) -> None:
         )
     unseen = np.flatnonzero(np.isnan(np.concatenate(values)).all(axis=0))
     if len(unseen):
-        raise ValueError(f"there is no measurement of arm {unseen[0]}: leave it out")
+        raise ValueError(f"arm {unseen[0]} has no measurement: leave it out")
 
 
 def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
-    """Return the standard deviation around the profile, above zero where seasons are all alike."""
+    """Return the standard deviation around the profile, positive even if seasons are equal."""
     whole = float(np.nanstd(np.concatenate(y)))
     spread = max(float(np.sqrt(np.nanmean(np.concatenate(rest) ** 2))), LEAST_SPREAD * whole)
     if not 0 < spread < math.inf:
-        raise ValueError("the measurements are all the same: there is nothing to learn")
+        raise ValueError("the measurements are all equal: a prior cannot be learned from them")
     return spread
 
 
 def phases(steps: int, period: float) -> NDArray[np.int64]:
-    """Return the row of the profile of each step, as ``Knowledge`` finds it."""
+    """Return the row of the profile for each step, as ``Knowledge`` computes it."""
     rows = math.ceil(period)
     return (np.arange(steps) / period % 1.0 * rows + 1e-9).astype(np.int64) % rows
 
 
 def profile_of(y: Sequence[Array], period: float) -> Array:
-    """Return the mean by phase and arm; without a measurement, that of the arm."""
+    """Return the mean by phase and arm, or the arm's mean where a phase has no measurement."""
     whole = np.concatenate(y)
     rows = np.concatenate([phases(len(stretch), period) for stretch in y])
     seen = ~np.isnan(whole)
@@ -161,12 +162,12 @@ def profile_of(y: Sequence[Array], period: float) -> Array:
 
 
 def residuals_of(y: Sequence[Array], profile: Array, period: float) -> list[Array]:
-    """Return the rest of each stretch around the profile."""
+    """Return the residuals of each stretch around the profile."""
     return [stretch - profile[phases(len(stretch), period)] for stretch in y]
 
 
 def likeliest_transform(values: Sequence[Array], period: float) -> str:
-    """Return the scale on which measurements are most likely Gaussian around the profile."""
+    """Return the transform with the highest Gaussian likelihood around the profile."""
     whole = np.concatenate(values)
 
     def likelihood(name: str) -> float:
@@ -176,15 +177,16 @@ def likeliest_transform(values: Sequence[Array], period: float) -> str:
         least = LEAST_SPREAD**2 * np.nanvar(np.concatenate(y))
         spread = np.maximum(np.nanmean(rest**2, axis=0), least)
         count = (~np.isnan(rest)).sum(axis=0)
-        with np.errstate(divide="ignore"):  # all the same: refused later
+        with np.errstate(divide="ignore"):  # equal measurements raise an error later
             fit = -0.5 * float((count * np.log(spread)).sum())
+        # Change of variables: add the log derivatives of the transform.
         return fit + scale.log_slope(whole[~np.isnan(whole)])
 
     return max(TRANSFORMS, key=likelihood)
 
 
 def lagged(residuals: Sequence[Array], lag: int) -> Array:
-    """Return the covariance of all arms with all arms ``lag`` steps later, made symmetric."""
+    """Return the symmetrised covariance of all arms with all arms ``lag`` steps later."""
     total, pairs = np.zeros((2, *(residuals[0].shape[1],) * 2))
     for r in residuals:
         a, b = r[: max(len(r) - lag, 0)], r[lag:]
@@ -201,13 +203,13 @@ def _basis(lags: NDArray[np.int64], period: float, decays: tuple[float, float]) 
 
 
 def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple[float, float]:
-    """Return the two whose parts, none of them negative, are next to the arms' mean variance."""
+    """Return the decays whose non-negative fit to the mean autocovariance has the least error."""
     mean = np.trace(C, axis1=1, axis2=2) / C.shape[1]
 
     def error(decays: tuple[float, float]) -> float:
         basis = _basis(lags, period, decays)
-        found = np.maximum(np.linalg.lstsq(basis, mean, rcond=None)[0], 0.0)
-        return float(((basis @ found - mean) ** 2).sum())
+        weights = np.maximum(np.linalg.lstsq(basis, mean, rcond=None)[0], 0.0)
+        return float(((basis @ weights - mean) ** 2).sum())
 
     return min(product(FAST, SLOW), key=error)
 
@@ -215,16 +217,16 @@ def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple
 def _parts(
     lags: NDArray[np.int64], C: Array, period: float, decays: tuple[float, float]
 ) -> dict[str, Array]:
-    """Return parts whose sum fits the covariances at all lags."""
+    """Return the parts whose sum fits the covariances at all lags."""
     basis = _basis(lags, period, decays)
-    found = np.linalg.lstsq(basis, C.reshape(len(lags), -1), rcond=None)[0]
+    coefficients = np.linalg.lstsq(basis, C.reshape(len(lags), -1), rcond=None)[0]
     names = ("level", "fast", "slow", "season", "noise")
-    parts = dict(zip(names, found.reshape(5, *C.shape[1:]), strict=True))
+    parts = dict(zip(names, coefficients.reshape(5, *C.shape[1:]), strict=True))
     return parts | {"season": SEASON_WEIGHT * parts["season"]}
 
 
 def _cut(C: Array, rank: int, floor: float) -> dict[str, Any]:
-    """Return a covariance as a few factors and the variances that they leave."""
+    """Return a covariance as low-rank factors and residual variances: C = F F' + diag(own)."""
     value, vector = np.linalg.eigh(C)
     F = vector[:, -rank:] * np.sqrt(np.maximum(value[-rank:], 0.0))
     own = np.maximum(np.diagonal(C) - (F**2).sum(axis=1), floor)
@@ -232,13 +234,14 @@ def _cut(C: Array, rank: int, floor: float) -> dict[str, Any]:
 
 
 def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
-    """Return the content of the file from Madrid's NO of imported years, and its seasons."""
+    """Return a prior for Madrid's NO from imported years, and its number of seasons."""
     imported = cache.years()
     missing = [str(year) for year in years if year not in imported]
     if missing:
-        there = ", ".join(map(str, imported)) or "none"
+        available = ", ".join(map(str, imported)) or "none"
         raise DataError(
-            f"the measurements of {', '.join(missing)} are not imported (imported years: {there});"
+            f"the measurements of {', '.join(missing)} are not imported (imported years: "
+            f"{available});"
             " see: periodic-gp data import --help"
         )
     tables = [cache.table(year, magnitude_number("NO")) for year in years]
@@ -254,7 +257,7 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
         places=coordinates_km(stations).round(3),
         about=about,
         extra={"stations": [int(station) for station in stations]},
-        # Chosen on 2016 and 2017, learning from the one and judging on the other.
+        # Chosen on 2016 and 2017, fitting to one year and evaluating on the other.
         unit=1.0,
         noise_variance=0.15,
         decays=(0.85, 0.98),

@@ -1,4 +1,4 @@
-"""WORLDS: Gymnasium environments whose rewards repeat.
+"""Gymnasium environments with periodic rewards.
 
 Importing the package registers every id::
 
@@ -25,12 +25,12 @@ from periodic_envs.registration import ids, register_world
 from periodic_envs.vector import PeriodicBanditVectorEnv
 from periodic_envs.world import World
 
-# One file per world: a new file in ``worlds`` is a new id, with nothing else to edit.
+# Importing the modules in ``worlds`` registers one id each.
 for _module in iter_modules(worlds.__path__, f"{worlds.__name__}."):
     import_module(_module.name)
 
 WORLDS_VERSION = "0.1.0"
-"""Raised when a change alters what a world gives: results of two versions are not compared."""
+"""Version of the worlds' draws; results of different versions are not comparable."""
 
 __all__ = [
     "WORLDS_VERSION",

@@ -1,4 +1,4 @@
-"""One name for arrays of real numbers."""
+"""Type alias for arrays of real numbers."""
 
 import numpy as np
 from numpy.typing import NDArray

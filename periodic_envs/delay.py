@@ -1,4 +1,4 @@
-"""Rewards that come late, or never."""
+"""Wrapper for delayed and lost rewards."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from periodic_envs import checks
 
 
 class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """The reward of a step arrives some steps later, or is lost.
+    """Delay the reward of each step, or lose it.
 
-    A step returns the sum of the rewards that arrive now, 0.0 if none does: so the return of an
-    episode is that of all rewards that arrived. Which they are is in ``info["arrived"]``: a list
-    of ``(t, action, reward)``, by their time of arrival and, of those that arrive at once, by the
-    time of their decision. With no delay the reward of a step arrives in the step itself. What has
-    not arrived when the episode ends never does; ``info["open"]`` says how many rewards are under
-    way, lost ones left out, and ``info["earned"]`` the reward of the decision just made, whatever
-    becomes of it. Everything else, regret among it, is the world's, and not late.
+    A step returns the sum of the rewards that arrive now, or 0.0, so the return of an episode is
+    the sum of all arrived rewards. ``info["arrived"]`` lists them as ``(t, action, reward)``, by
+    time of arrival, then by time of decision. Without a delay, the reward of a step arrives in the
+    same step. Rewards that have not arrived at the end of the episode are lost. ``info["open"]`` is
+    the number of pending rewards, without lost ones, and ``info["earned"]`` is the reward of the
+    decision just made. Other entries such as regret are not delayed.
 
-    Delays depend on the seed alone, not on actions: agents meet the same ones, and those of
-    another ``delay`` differ by a constant.
+    Delays depend only on the seed, not on actions: all agents have the same delays, and another
+    ``delay`` shifts them by a constant.
 
     >>> env = DelayedReward(gym.make("PeriodicGP-Synthetic-v0"), delay=1)
     >>> _ = env.reset(seed=0)
@@ -35,15 +34,15 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Args:
         env: An environment of this suite.
-        delay: Steps that every reward takes.
-        random: Steps that it takes at most on top of that: uniform from 0 to this number.
-        lost: The probability that a reward never arrives.
+        delay: Fixed delay in steps.
+        random: Largest additional delay, uniform from 0 to this number.
+        lost: Probability that a reward is lost.
     """
 
     def __init__(
         self, env: gym.Env[Any, Any], *, delay: int = 0, random: int = 0, lost: float = 0.0
     ) -> None:
-        # So that Gymnasium can make the same again from the specification.
+        # Lets Gymnasium recreate the wrapper from its specification.
         RecordConstructorArgs.__init__(self, delay=delay, random=random, lost=lost)
         gym.Wrapper.__init__(self, env)
         self.delay = checks.whole("delay", delay, 0)
@@ -56,10 +55,10 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode with no reward under way."""
+        """Start an episode without pending rewards."""
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None:
-            # Through a hash, so that it is not the world's stream over again.
+            # A different seed sequence from the world's.
             self._rng = np.random.default_rng([zlib.crc32(b"delay"), seed])
         self._steps, self._open = 0, []
         return observation, info
@@ -67,12 +66,12 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Make a decision and return the rewards that arrive now."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        # Both are drawn in every step, whatever becomes of them: runs are paired.
+        # Both are always drawn, so that runs are paired.
         extra, fate = int(self._rng.integers(0, self.random + 1)), self._rng.random()
         if fate >= self.lost:
             taken = np.array(action) if isinstance(action, np.ndarray) else action
             due = self._steps + self.delay + extra
-            # The step number decides between equal times of arrival: actions are not compared.
+            # The step number breaks ties, since actions cannot be compared.
             heapq.heappush(self._open, (due, self._steps, (info["t"], taken), float(reward)))
         arrived = []
         while self._open and self._open[0][0] <= self._steps:

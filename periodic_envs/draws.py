@@ -1,4 +1,4 @@
-"""The reward processes of many copies in one set of arrays."""
+"""Reward processes of many copies in shared arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from periodic_envs.process import (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Processes with finitely many actions; what ``FiniteProcess`` is for one copy.
+    """Processes with finitely many actions, the batched ``FiniteProcess``.
 
     Attributes:
         tables: mean rewards (n, rows, actions).
@@ -33,7 +33,7 @@ class Draws:
         periods: length of the season of each copy, shape (n,).
         contexts: contexts before each step, shape (n, horizon + 1, c), or None.
         warm_start: prior information in arrays with the copies first, or None.
-        courses: how the season of each copy moves, or None if it does not.
+        courses: course of each copy's season, or None if it does not change.
     """
 
     tables: Array
@@ -61,7 +61,7 @@ class Draws:
 
     @cached_property
     def copies(self) -> NDArray[np.intp]:
-        """0 .. n - 1."""
+        """Indices 0 .. n - 1 of the copies."""
         return np.arange(len(self))
 
     def _row(self, t: int) -> Any:
@@ -113,7 +113,7 @@ class ContinuousDraws(Draws):
 
     @cached_property
     def _shared(self) -> Basis | None:
-        """The feature map of all copies, if it is the same."""
+        """Common feature map of all copies, or None."""
         first = self.bases[0]
         return first if all(basis is first for basis in self.bases) else None
 
@@ -131,7 +131,8 @@ class ContinuousDraws(Draws):
 
     def _polynomial(self, angles: Array, t: int) -> Array:
         """Return ``Re sum_k (c_k - i s_k) z^k`` at ``z = exp(i angle)`` for every copy."""
-        # cos and sin from the tangent of half the angle, which stays below pi / 2.
+        # cos = (1 - u^2) / (1 + u^2) and sin = 2 u / (1 + u^2) with u = tan(angle / 2), |angle| <
+        # pi.
         half = np.tan(angles / 2.0)
         squared = half * half
         below = 1.0 / (1.0 + squared)
@@ -168,13 +169,13 @@ class ContinuousDraws(Draws):
             actions, values = maximise(self._shared, entries)
         else:
             pairs = zip(self.bases, entries, strict=True)
-            found = [maximise(basis, row[None]) for basis, row in pairs]
-            actions, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            maxima = [maximise(basis, row[None]) for basis, row in pairs]
+            actions, values = (np.concatenate(parts) for parts in zip(*maxima, strict=True))
         return actions.astype(np.float32), values
 
 
 class OtherDraws(list[Any]):
-    """Processes without tables, one by one, with the interface of :class:`Draws`."""
+    """List of processes without tables, with the interface of :class:`Draws`."""
 
     @property
     def periods(self) -> Array:
@@ -203,7 +204,7 @@ class OtherDraws(list[Any]):
 
 
 def gather(processes: Sequence[RewardProcess]) -> Draws | OtherDraws:
-    """Put processes that were drawn one by one together."""
+    """Combine processes that were drawn one by one."""
     finite = [p for p in processes if isinstance(p, FiniteProcess)]
     if len(finite) == len(processes):
         return Draws(tables=stack_tables([p.values for p in finite]), **_timelines(finite))
@@ -229,13 +230,13 @@ def _timelines(processes: Sequence[TabularProcess]) -> dict[str, Any]:
 
 
 def empty_tables(copies: int, rows: int, size: int) -> Array:
-    """Return room for tables (copies, rows, size), in memory row by row, as steps read them."""
+    """Return uninitialised tables (copies, rows, size), stored row by row as steps read them."""
     tables: Array = np.empty((rows, copies, size)).swapaxes(0, 1)
     return tables
 
 
 def stack_tables(tables: Sequence[Array]) -> Array:
-    """Return tables (rows, ...) of all copies in one (n, rows, ...), zero where a copy has less."""
+    """Return tables (rows, ...) of all copies as one (n, rows, ...), padded with zeros."""
     first = tables[0]
     if all(table is first for table in tables):  # a fixed process: one table for all
         return np.broadcast_to(first, (len(tables), *first.shape))

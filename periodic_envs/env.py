@@ -22,41 +22,41 @@ RENDER_MODES = ["human", "rgb_array", "ansi"]
 
 
 class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
-    """A bandit in a world that repeats.
+    """Bandit with periodic rewards.
 
-    At each step the agent sees the time, the phase of the season and, in some worlds, a context,
-    chooses an action ``a_t`` and receives ``y_t = f(a_t, t) + eps_t``. ``info`` tells what the
-    agent must not know: the regret ``max_a f(a, t) - f(a_t, t)`` and the best action.
+    At each step the agent observes the time, the phase of the season and, in some worlds, a
+    context, chooses an action ``a_t`` and receives ``y_t = f(a_t, t) + eps_t``. ``info`` has values
+    that the agent must not use: the regret ``max_a f(a, t) - f(a_t, t)`` and the best action.
 
-    All randomness of an episode is drawn at ``reset`` and so depends on the seed only: whatever
-    two agents choose, on the same seed they meet the same world and the same noise. ``reset()``
-    without a seed draws the next world of the same stream. With another horizon the same seed
-    begins alike, except in worlds that say otherwise under "Arguments".
+    All randomness of an episode is drawn at ``reset`` and depends only on the seed: agents meet the
+    same world and the same noise for the same seed. ``reset()`` without a seed draws the next world
+    of the same stream. With another horizon, the same seed begins identically, unless a world's
+    "Arguments" state otherwise.
 
     ``info`` after ``step`` describes the decision just made (``t``, ``phase``, ``regret``,
     ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``); after
     ``reset`` it has the ``t`` and ``phase`` of the first decision and, where the world has prior
     information, ``warm_start`` (arrays ``t``, ``action``, ``reward``), the one part of ``info``
-    that agents may use. Where rewards come from
-    data, both have ``data_source``, and the first ``data_notes`` if gaps were filled or the like.
-    With ``regret=False`` the ``info`` of a step has only ``t`` and ``phase``, which spares the
-    search for the best action: for training on rewards alone.
+    that agents may use. If rewards come from data, both have ``data_source``, and ``reset`` also
+    has ``data_notes`` if the data were changed, for example by filling gaps. With ``regret=False``
+    the ``info`` of a step has only ``t`` and ``phase``, without a search for the best action, for
+    training on rewards alone.
 
     Args:
         world: a world, a reward process, or "module:Class" of a world (JSON-able).
-        horizon: steps in an episode; None for all that a world of days or data has (its "Episode
-            End" says how many), for 200 in any other.
+        horizon: steps in an episode; None for all steps of a world with data (see its "Episode
+            End"), or 200 in other worlds.
         noise: "gaussian", "student-t", "heteroscedastic", "poisson" or "none"; see ``Noise``.
         noise_std: standard deviation of the noise.
         noise_df: degrees of freedom of "student-t".
-        reveal_period: whether the observation shows the phase.
-        regret: whether ``info`` has the regret and the best action of each step.
+        reveal_period: True to include the phase in observations.
+        regret: True to include the regret and the best action of each step in ``info``.
         render_mode: None, "rgb_array", "ansi" or "human" (needs the extra ``render``).
         world_kwargs: arguments of the world, when it is given by name.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own convention)
-        # What works here: Gymnasium tries all of them when an environment is checked.
+        # Available modes, since Gymnasium's checks try all of them.
         "render_modes": RENDER_MODES if find_spec("pygame") else RENDER_MODES[1:],
         "render_fps": 10,
     }
@@ -77,7 +77,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         if render_mode is not None:
             checks.one_of("render_mode", render_mode, RENDER_MODES)
             if not regret:
-                raise ValueError("render_mode needs regret=True, whose values it draws")
+                raise ValueError("render_mode needs regret=True")
         self.setup = Setup.of(
             world,
             horizon=horizon,
@@ -103,7 +103,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         """Public description of the world."""
         public = self.setup.public
         if self.setup.reveal_period and not public.periods and self.episode is not None:
-            # A season of random length that is revealed after all.
+            # A random period that is revealed.
             return replace(public, periods=(float(self.episode.process.period),))
         return public
 
@@ -161,7 +161,9 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
                 vector = np.empty(0)
         allowed = vector.shape == self._shape
         if allowed:
-            for entry in vector.tolist():  # for so few, quicker than NumPy; NaN is in no interval
+            for (
+                entry
+            ) in vector.tolist():  # faster than NumPy for few entries; NaN fails the comparison
                 allowed = allowed and -1.0 <= entry <= 1.0
         if not allowed:
             raise InvalidAction(
@@ -192,5 +194,5 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
             self._viewer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # A window cannot be pickled and is made again when needed.
+        # A window cannot be pickled; it is recreated when needed.
         return {**self.__dict__, "_viewer": None}

@@ -1,4 +1,4 @@
-"""Episodes of one copy of a world or of many, and the setup that they are drawn from."""
+"""Episodes of one or many copies of a world, and the setup from which they are drawn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULT_HORIZON = 200
 
 @dataclass(frozen=True)
 class Setup:
-    """A world with everything that does not change from episode to episode."""
+    """World with all settings that are constant over episodes."""
 
     world: World
     horizon: int
@@ -44,7 +44,7 @@ class Setup:
         if self.noise.kind == "poisson" and self.public.n_actions is None:
             raise ValueError(
                 "noise='poisson' needs a finite set of actions with non-negative mean rewards, "
-                f"which {type(self.world).__name__} has not; choose noise='gaussian'"
+                f"unlike {type(self.world).__name__}; choose noise='gaussian'"
             )
 
     @classmethod
@@ -69,7 +69,7 @@ class Setup:
 
     @cached_property
     def origin(self) -> Origin | None:
-        """The origin of the rewards, if they come from data."""
+        """Origin of the rewards, if they come from data."""
         return self.world.origin
 
     @cached_property
@@ -130,8 +130,8 @@ class Setup:
         return phase_table(self.public.first_step, self.horizon, None)[:-1, 0]
 
     def _phases(self, period: float) -> Array:
-        shown = float(period) if self.reveal_period else None
-        return phase_table(self.public.first_step, self.horizon, shown)
+        revealed = float(period) if self.reveal_period else None
+        return phase_table(self.public.first_step, self.horizon, revealed)
 
 
 @lru_cache(maxsize=8)
@@ -157,7 +157,7 @@ class Episode:
         noise: errors to add, shape (T,), or rewards, shape (T, actions).
         observations: before each step and after the last, shape (T + 1, fields).
         origin: the origin of the rewards, if they come from data.
-        regret: whether the best action of each step is searched; without, the ``info`` of a step
+        regret: True to search for the best action of each step; otherwise the ``info`` of a step
             has only ``t`` and ``phase``.
     """
 
@@ -185,7 +185,7 @@ class Episode:
         info: dict[str, Any] = {"t": t, "phase": t % process.period}
         if self.regret:
             action, best = process.optimum(t)
-            regret = best - mean if best > mean else 0.0  # below 0 only by round-off
+            regret = best - mean if best > mean else 0.0  # negative only by round-off
             self._total = total = self._total + regret
             info["regret"] = regret
             info["cumulative_regret"] = total
@@ -198,10 +198,10 @@ class Episode:
 
 
 class Batch:
-    """One episode of many copies: every entry of ``info`` is an array, with a mask beside it.
+    """Episode of many copies; each entry of ``info`` is an array with a mask.
 
     Attributes:
-        draws: the worlds; copy i receives action i.
+        draws: worlds; copy i receives action i.
         first_step: time of the first decision.
         noise: errors to add, shape (T, n), or rewards, shape (T, n, actions).
         observations: shape (T + 1, n, fields).
@@ -284,11 +284,11 @@ class Described:
 
     @property
     def spec(self) -> EnvSpec | None:
-        """The specification it was made from, with the length of its episodes for wrappers.
+        """Specification with the length of episodes, for wrappers.
 
-        The environment ends its episodes itself, so ``gym.make(id)`` adds no time limit. One that
-        is made again from this specification has one of the same length, too: with another horizon,
-        say ``gym.make(env.spec, horizon=500, max_episode_steps=500)``.
+        The environment truncates its episodes, so ``gym.make(id)`` adds no time limit. Environments
+        made from this specification have a time limit of the same length; for another horizon, use
+        ``gym.make(env.spec, horizon=500, max_episode_steps=500)``.
         """
         return self._spec
 
@@ -305,7 +305,7 @@ class Described:
 
     @property
     def noise_std(self) -> float | None:
-        """The noise level agents may know."""
+        """Standard deviation of the noise, which agents may know."""
         return self.setup.noise.public_std
 
     @property

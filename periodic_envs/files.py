@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a file beside ``path`` to write into, which replaces it when all is written.
+    """Yield a temporary file beside ``path``, which replaces it at the end.
 
-    Readers of ``path`` see the old bytes or the new ones, never a part. If anything goes wrong,
-    the file beside it is removed.
+    Readers of ``path`` see the old bytes or the new ones, never a part. After an error the
+    temporary file is removed.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
@@ -36,13 +36,13 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file atomically, and return when it is on the disk under its name."""
+    """Write a file atomically, and return when it is on disk."""
     write_atomically(path, data)
     settle(path.parent)
 
 
 def settle(folder: Path) -> None:
-    """Write the names of a folder to the disk, where the system can."""
+    """Flush the entries of a folder to disk, if the system supports it."""
     if os.name == "nt":  # folders cannot be opened there
         return
     fd = os.open(folder, os.O_RDONLY)
@@ -53,7 +53,7 @@ def settle(folder: Path) -> None:
 
 
 def write_figure(figure: Any, path: Path, **settings: Any) -> None:
-    """Write a figure of Matplotlib whole or not at all; ``settings`` are those of ``savefig``."""
+    """Write a figure of Matplotlib atomically; ``settings`` are those of ``savefig``."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix[1:].lower(), **settings)
     write_atomically(path, drawn.getvalue())

@@ -1,4 +1,4 @@
-"""Noise on the rewards. Drawn whole at reset, so that it cannot depend on what is chosen."""
+"""Noise of rewards, drawn at reset so that it is independent of actions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Noise:
             deviation; "heteroscedastic", Gaussian with a standard deviation that swings by a
             factor of three within each season and has ``std`` as its root mean square;
             "poisson", counts (finite actions with non-negative means; ``std`` is not used); or
-            "none": rewards are what was measured, and nobody knows their noise.
+            "none": rewards are measurements with unknown noise.
         std: standard deviation.
         df: degrees of freedom of "student-t", above 2.
     """
@@ -42,7 +42,7 @@ class Noise:
 
     @property
     def public_std(self) -> float | None:
-        """The standard deviation, which agents may know; None where there is no single one."""
+        """Standard deviation for agents; None if it is not constant or not known."""
         return None if self.kind in ("none", "poisson") else float(self.std)
 
     def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:
@@ -81,9 +81,9 @@ def _swing(phase: Array) -> Array:
 def _counts(rng: np.random.Generator, process: Any, times: Array) -> Array:
     if not isinstance(process, FiniteProcess) or process.values.min() < 0:
         raise ValueError(
-            "noise='poisson' needs a table of non-negative mean rewards, which this world has not; "
+            "noise='poisson' needs a table of non-negative mean rewards, which this world lacks; "
             "choose noise='gaussian'"
         )
-    # Every action's count is drawn, whichever is chosen: comparisons stay paired.
+    # Counts of all actions are drawn, so that comparisons are paired.
     means = process.values[process.rows[times.astype(np.intp)]]
     return rng.poisson(means).astype(np.float64)

@@ -1,7 +1,7 @@
-"""Reward processes: what is true in one world, with no Gymnasium in it.
+"""Reward processes, independent of Gymnasium.
 
-A *world* (one class per file in :mod:`periodic_envs.worlds`) is a recipe: ``draw`` makes a
-*reward process* from it, which knows the mean reward of every action at every time.
+A *world* (one class per file in :mod:`periodic_envs.worlds`) is a distribution; its ``draw``
+returns a *reward process*, which has the mean reward of every action at every time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from periodic_envs.fields.maximise import maximise
 
 @dataclass(frozen=True)
 class PublicInfo:
-    """Public description of a world: all that agents may know before they act.
+    """Public description of a world, which agents may know in advance.
 
     Attributes:
         n_actions: size of a finite action set, or None for the box [-1, 1]^dim.
@@ -31,11 +31,11 @@ class PublicInfo:
         action_features: coordinates of each action of a finite set, shape (n_actions, dim).
         action_names: name of each action of a finite set, or None.
         action_half_width: one unit of a box action in the units of the length-scales.
-        periods: lengths of the seasons, the one that the observation shows first; empty if hidden.
+        periods: lengths of the seasons, the observed one first; empty if hidden.
         context_dim: length of the context vector in the observation, each entry in [-1, 1].
         first_step: time of the first decision.
-        reward_scale: mean and standard deviation of the mean rewards before anything is seen, as in
-            the paper's prior N(0, 1), or None.
+        reward_scale: prior mean and standard deviation of the mean rewards, as in the paper's prior
+            N(0, 1), or None.
         context_names: names of the entries of the context, or None for ``context_0``, ...
     """
 
@@ -77,10 +77,10 @@ class Origin:
 
     Attributes:
         source: the value of ``info["data_source"]``: "measurements", "simulator", "file", ...
-        fingerprint: SHA-256 over all that fixes the rewards. Results of different fingerprints are
-            results on different data.
-        steps: number of decisions there are data for.
-        replay: whether every episode is the same, whatever the seed.
+        fingerprint: SHA-256 of all data that determine the rewards; results with different
+            fingerprints are not comparable.
+        steps: number of decisions with data.
+        replay: True if all episodes are equal, regardless of the seed.
         notes: changes to the data as text, such as gaps that were filled.
     """
 
@@ -92,14 +92,14 @@ class Origin:
 
 
 class RewardProcess:
-    """One realised world: the mean reward of every action at every time.
+    """Realisation of a world: the mean reward of every action at every time.
 
-    Subclasses define ``period``, ``mean`` and ``optimum``, and ``public`` if they are made into an
-    environment without a world.
+    Subclasses define ``period``, ``mean`` and ``optimum``, and ``public`` if they are used without
+    a world.
 
     Attributes:
         period: length of the season of which ``phase`` is taken.
-        contexts: what the agent sees before each step, shape (horizon + 1, c), or None.
+        contexts: observed contexts before each step, shape (horizon + 1, c), or None.
         warm_start: prior information, or None.
     """
 
@@ -128,14 +128,14 @@ class RewardProcess:
 
 @dataclass(frozen=True, kw_only=True)
 class TabularProcess(RewardProcess):
-    """A process that is tabulated over time: step t is described by row ``rows[t]`` of a table.
+    """Process in a table: step t has row ``rows[t]``.
 
     Attributes:
         rows: table row of each time t = 0, 1, ..., shape (first_step + horizon,).
         period: length of the season of which ``phase`` is taken.
-        contexts: what the agent sees before each step, shape (horizon + 1, c), or None.
+        contexts: observed contexts before each step, shape (horizon + 1, c), or None.
         warm_start: prior information, or None.
-        course: how a season moves, or None if it does not.
+        course: course of the season, or None if it does not change.
     """
 
     rows: NDArray[np.intp]
@@ -154,7 +154,7 @@ class TabularProcess(RewardProcess):
         if table.ndim != 2 or not np.isfinite(table).all():
             raise ValueError(f"a table must be finite and (rows, ...), got shape {table.shape}")
         if len(self.rows) == 0 or self.rows.min() < 0 or self.rows.max() >= len(table):
-            raise ValueError(f"rows must name rows 0 to {len(table) - 1} of the table")
+            raise ValueError(f"rows must be in [0, {len(table) - 1}], the rows of the table")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +168,7 @@ class FiniteProcess(TabularProcess):
 
     @property
     def public(self) -> PublicInfo:
-        """The number of actions and the period."""
+        """Public description with the number of actions and the period."""
         return PublicInfo(n_actions=self.values.shape[1], dim=1, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
@@ -192,7 +192,7 @@ class ContinuousProcess(TabularProcess):
     """Actions in [-1, 1]^d: ``phi(action) . weights[row]`` is the mean reward.
 
     With frequencies ``k omega`` and ``z = exp(i omega a)`` it is ``Re sum_k (c_k - i s_k) z^k``,
-    which is quick for one action at a time.
+    which is fast for single actions.
     """
 
     basis: Basis
@@ -203,7 +203,7 @@ class ContinuousProcess(TabularProcess):
 
     @property
     def public(self) -> PublicInfo:
-        """The dimension and the period."""
+        """Public description with the dimension and the period."""
         return PublicInfo(n_actions=None, dim=self.basis.dim, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
@@ -242,7 +242,7 @@ class ContinuousProcess(TabularProcess):
 
     @cached_property
     def _block_size(self) -> int:
-        """Rows that are searched together: on a line many are cheaper than one by one."""
+        """Number of rows that are maximised together, which is faster."""
         return 256 if self.basis.dim == 1 else 16
 
     def _search(self, block: int) -> tuple[NDArray[np.float32], Array]:

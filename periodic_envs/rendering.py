@@ -1,4 +1,4 @@
-"""Pictures of worlds: landscapes, and episodes as frames, in a window, or as lines of text."""
+"""Rendering of worlds and episodes as figures, frames, windows and text."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from periodic_envs.episode import Episode, Setup
 
 WINDOW = 240
-"""Most steps displayed side by side; through longer episodes the window jumps."""
+"""Largest number of displayed steps; the view jumps through longer episodes."""
 MAX_ARM_NAMES = 30
-"""Most names beside an axis; of more arms only some are named."""
+"""Largest number of names beside an axis; of more arms only some are named."""
 MAX_NAME_LETTERS = 24
-"""Letters of a name beside an axis."""
+"""Largest number of letters of a name beside an axis."""
 _MAX_TITLE_LINES = 4
 _RESOLUTION = 121
 _JUMP = 60
-"""Steps by which the window jumps: the present is at most half of it from the middle."""
+"""Steps by which the view jumps."""
 
 
 class Decision(NamedTuple):
@@ -44,7 +44,7 @@ class Viewer:
     """Viewer of the episodes of one environment, in any render mode."""
 
     def __init__(self, title: str, setup: Setup, fps: int) -> None:
-        self._title = title + said_of_data(setup)
+        self._title = title + data_label(setup)
         self._setup = setup
         self._fps = fps
         self._picture: EpisodePicture | None = None
@@ -95,9 +95,9 @@ class Viewer:
 class EpisodePicture:
     """The landscape with the choices made, above the regret so far.
 
-    Only the choices, the regret with its axis, and the title move from step to step. All else is
-    drawn once for each place of the window and kept as pixels, which what moves is drawn onto: a
-    tenth of the time. A frame depends on the episode and its history, not on the frames before.
+    Only the choices, the regret with its axis, and the title change from step to step. Everything
+    else is drawn once for each position of the view and stored as pixels, which makes frames ten
+    times faster. A frame depends on the episode and its history, not on previous frames.
     """
 
     def __init__(self, title: str, setup: Setup) -> None:
@@ -116,15 +116,15 @@ class EpisodePicture:
         regret = history[-1].info["cumulative_regret"] if done else 0.0
         top = (1.05 * regret or 0.055) if done else 1.0
         start = max(0, min((done - WINDOW // 2 + _JUMP // 2) // _JUMP * _JUMP, horizon - WINDOW))
-        # Room for the numbers beside the regret: from a million on, they have a common power.
+        # Space for the tick labels of the regret; from a million on they have a common power.
         place = start, min(max(len(f"{top:.0f}"), 4), 6)
         if episode is not self._episode or place != self._place:
             self._draw_still(episode, *place)
             self._episode, self._place = episode, place
-        begin = max(start - 1, 0)  # a step earlier, so that the curve comes in from the left
-        times, shown = episode.first_step + np.arange(begin, done), history[begin:]
-        self._choices.set_data(times, heights([decision.action for decision in shown]))
-        self._regret.set_data(times, [decision.info["cumulative_regret"] for decision in shown])
+        begin = max(start - 1, 0)  # one step earlier, so that the curve starts at the left edge
+        times, visible = episode.first_step + np.arange(begin, done), history[begin:]
+        self._choices.set_data(times, heights([decision.action for decision in visible]))
+        self._regret.set_data(times, [decision.info["cumulative_regret"] for decision in visible])
         self._below.set_ylim(0.0, top)
         facts = f"step {done} of {horizon}    regret {regret:,.1f}"
         self._caption.set_text(title_lines(self._figure, self._title, facts))
@@ -136,7 +136,7 @@ class EpisodePicture:
         return frame
 
     def _draw_still(self, episode: Episode, start: int, letters: int) -> None:
-        """Draw the still part, with room for numbers of ``letters`` letters beside the regret."""
+        """Draw the static part, with space for tick labels of ``letters`` letters."""
         from matplotlib.ticker import ScalarFormatter
 
         figure = self._figure
@@ -150,12 +150,12 @@ class EpisodePicture:
         self._caption = draw_title(figure, self._title, "step 0")
         draw_legend(above)
         below.set(ylim=(0.0, 1.0), ylabel="regret so far")
-        # Frames and the axis are drawn anew, since choices and curve go below and above them.
+        # Spines and the axis are redrawn, since choices and curve lie below and above them.
         self._moving = [self._caption, self._choices, *above.spines.values()]
         self._moving += [below.yaxis, self._regret, *below.spines.values()]
         for artist in self._moving:
             artist.set_animated(True)
-        below.yaxis.set_major_formatter("0" * letters)  # the layout must not know the regret
+        below.yaxis.set_major_formatter("0" * letters)  # the layout must not depend on the regret
         self._canvas.draw()
         below.yaxis.set_major_formatter(ScalarFormatter())
         self._still = self._canvas.copy_from_bbox(figure.bbox)
@@ -183,7 +183,7 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     figure = new_figure()
     above, below = two_axes(figure, times)
     values = draw_landscape(above, setup, episode, times)
-    draw_title(figure, title + said_of_data(setup))
+    draw_title(figure, title + data_label(setup))
     if len(times) < setup.horizon:
         above.set_title(f"first {len(times):,} of {setup.horizon:,} steps", loc="left", fontsize=9)
     below.plot(times, [episode.process.optimum(int(t))[1] for t in times], label="best action")
@@ -194,8 +194,8 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
     return figure
 
 
-def said_of_data(setup: Setup) -> str:
-    """Return the part of a title that marks rewards as simulated."""
+def data_label(setup: Setup) -> str:
+    """Return a label for titles if rewards are simulated."""
     simulated = setup.origin is not None and setup.origin.source == "simulator"
     return ", simulated" if simulated else ""
 
@@ -236,24 +236,24 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         values = np.stack([process.mean(grid, int(t)) for t in times], axis=1)
         low, high, path = -0.5, public.n_actions - 0.5, np.array(best)
         if public.action_names is not None:
-            shown = thinned(len(grid), MAX_ARM_NAMES)
-            names = [short(public.action_names[i]) for i in shown]
-            size = min(9.0, 180.0 / len(shown))
-            # Names come from anybody's data: a dollar sign is no mathematics.
-            axes.set_yticks(shown, names, fontsize=size, parse_math=False)
+            labelled = thinned(len(grid), MAX_ARM_NAMES)
+            names = [short(public.action_names[i]) for i in labelled]
+            size = min(9.0, 180.0 / len(labelled))
+            # Names are user data, in which a dollar sign is not mathematics.
+            axes.set_yticks(labelled, names, fontsize=size, parse_math=False)
         else:
             axes.set_ylabel("action")
     else:
         line = np.linspace(-1.0, 1.0, _RESOLUTION)
         columns = []
         for t, action in zip(times, best, strict=True):
-            # Beyond one dimension: the cut along the first axis through the best action.
+            # In more dimensions: the section along the first axis through the best action.
             points = np.repeat(action[None].astype(np.float64), _RESOLUTION, axis=0)
             points[:, 0] = line
             columns.append(process.mean(points, int(t)))
         values = np.stack(columns, axis=1)
         low, high, path = -1.0, 1.0, np.array(best)[:, 0]
-        axes.set_ylabel("action" if public.dim == 1 else "action[0], cut through the best")
+        axes.set_ylabel("action" if public.dim == 1 else "action[0], section through the best")
     image = axes.imshow(
         values,
         origin="lower",
@@ -263,7 +263,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         extent=(times[0] - 0.5, times[-1] + 0.5, low, high),
     )
     axes.figure.colorbar(image, ax=axes, label=_reward_label(setup), pad=0.01)
-    # Bright actions are the best ones: only a dark rim sets the dots off.
+    # A dark rim makes the dots visible on bright colours, which are the best actions.
     style: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
     axes.plot(times, path, "o", markersize=3.5, clip_on=False, label="best action", **style)
     _draw_changes(axes, process.changes, times)
@@ -333,7 +333,7 @@ def short(name: str) -> str:
 
 
 def thinned(n: int, most: int) -> range:
-    """Return which of n labels to write: equally spaced ones, at most ``most``."""
+    """Return at most ``most`` equally spaced indices of n labels."""
     return range(0, n, -(-n // most))
 
 

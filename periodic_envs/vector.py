@@ -1,7 +1,7 @@
-"""Many copies of a world, stepped at once.
+"""Vectorised environment with many copies of a world.
 
-All copies have the same horizon and are reset together, so the batch has one clock; what differs
-between copies (the worlds, the noise) is stacked in arrays with the copies last or next to last.
+All copies have the same horizon and are reset together, so the batch has one clock. Worlds and
+noise of the copies are stacked in arrays with the copies last or next to last.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from periodic_envs.world import World
 
 
 class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[Any]]):
-    """``num_envs`` independent copies of :class:`~periodic_envs.env.PeriodicBanditEnv`.
+    """Vector of ``num_envs`` independent :class:`~periodic_envs.env.PeriodicBanditEnv`.
 
-    Copy ``i`` of ``reset(seed=s)`` meets the world and the noise of the scalar environment at
-    ``reset(seed=s + i)``, step for step. All arguments of the scalar environment are taken.
+    Copy ``i`` of ``reset(seed=s)`` has the world and the noise of the scalar environment at
+    ``reset(seed=s + i)``, step for step. All arguments of the scalar environment are accepted.
 
     Args:
         num_envs: number of copies.
         autoreset_mode: "NextStep" (default: the call after the last step resets and ignores the
             actions), "SameStep" (the last step already returns the first observation of the next
             episode, the last one under ``final_obs`` in ``info``), or "Disabled".
-        max_episode_steps: end episodes earlier than the world's horizon, as ``gym.make`` would.
+        max_episode_steps: limit of episodes below the world's horizon, as in ``gym.make``.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own convention)
@@ -55,7 +55,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         if render_mode is not None:
             raise ValueError(
                 f"render_mode must be None for a native vector env, got {render_mode!r}; "
-                'use vectorization_mode="sync" to look at every copy'
+                'use vectorization_mode="sync" to render copies'
             )
         self.num_envs = checks.whole("num_envs", num_envs, 1)
         self.setup = Setup.of(world, **arguments)
@@ -114,7 +114,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
             seeds = [int(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed must have {self.num_envs} entries, got {len(seeds)}")
-        # As in a scalar env, a stream goes on where no seed is given.
+        # As in a scalar environment, a stream continues without a seed.
         self._streams = [
             self._streams[i] if s is None and self._streams else seeding.np_random(s)
             for i, s in enumerate(seeds)
@@ -155,7 +155,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
     def _same_step_reset(
         self, observation: Array, info: dict[str, Any]
     ) -> tuple[Array, dict[str, Any]]:
-        """Start the next episode; the end of the last one goes into ``info``."""
+        """Start the next episode, with the end of the last one in ``info``."""
         final = np.empty(self.num_envs, dtype=object)
         final[:] = list(observation)
         observation, start = self._start()

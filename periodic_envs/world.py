@@ -1,4 +1,4 @@
-"""Worlds: recipes for reward processes."""
+"""Worlds: distributions of reward processes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ ENV_ARGUMENTS = (
 
 
 class World:
-    """A recipe for reward processes.
+    """Distribution of reward processes.
 
     Subclasses define ``public`` and one of ``draw`` and ``draw_many``.
 
     Attributes:
-        listed_as: actions, period and horizon in a list of environments, where these are not
-            known before data are read.
+        listed_as: actions, period and horizon in a list of environments, if they are not known
+            before data are read.
     """
 
     listed_as: ClassVar[tuple[str, str, str] | None] = None
@@ -38,7 +38,7 @@ class World:
 
     @property
     def origin(self) -> Origin | None:
-        """The origin of the rewards, if they come from data."""
+        """Origin of the rewards, if they come from data."""
         return None
 
     def check_horizon(self, horizon: int) -> None:
@@ -55,7 +55,7 @@ class World:
 
 @dataclass(frozen=True)
 class FixedWorld(World):
-    """A world that always is the same reward process."""
+    """World with a fixed reward process."""
 
     process: RewardProcess
 
@@ -74,7 +74,7 @@ def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> W
     if isinstance(world, str):
         world = cast("World", _class_of(world, kwargs)(**kwargs))
     elif kwargs:
-        raise ValueError(f"a world that is already built takes no {', '.join(map(repr, kwargs))}")
+        raise ValueError(f"a world object takes no arguments, got {', '.join(map(repr, kwargs))}")
     if isinstance(world, RewardProcess):
         return FixedWorld(world)
     if not isinstance(world, World):
@@ -83,7 +83,7 @@ def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> W
 
 
 def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
-    """Return the class, if it takes these arguments. (Gymnasium would garble a TypeError.)"""
+    """Return the class if it accepts the arguments; Gymnasium would obscure a TypeError."""
     module, _, name = world.partition(":")
     try:
         factory = getattr(import_module(module), name)
@@ -97,6 +97,6 @@ def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
             close = difflib.get_close_matches(argument, allowed, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise ValueError(
-                f"there is no argument {argument!r}{hint}; {name} takes {', '.join(allowed)}"
+                f"unknown argument {argument!r}{hint}; {name} takes {', '.join(allowed)}"
             )
     return factory

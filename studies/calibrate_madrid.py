@@ -54,7 +54,7 @@ CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 
 def no_table(zip_path: Path) -> pd.DataFrame:
-    """NO of one year, hours x stations, indexed by local time; NaN where not valid."""
+    """Return NO of one year, hours x stations, indexed by local time; NaN where not valid."""
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {cache.VARIABLE: folder}):
         (entry,) = import_paths([zip_path]).entries
         stations, measured = cache.table(entry.year, magnitude_number("NO"))
@@ -83,7 +83,7 @@ class CalendarRows:
         return cls(times.hour.to_numpy(), times.month.to_numpy() - 1, weekday)
 
     def mean(self, values: Array, *keys: str) -> Array:
-        """Means of the rows that agree in the keys, ``(*keys, ...)``."""
+        """Return means of the rows that agree in the keys, ``(*keys, ...)``."""
         sizes = {"hour": HOURS_PER_DAY, "month": 12, "weekday": 7}
         shape = [sizes[key] for key in keys]
         group = np.ravel_multi_index([getattr(self, key) for key in keys], shape)
@@ -131,7 +131,7 @@ def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
 
 
 def estimate(level: Array, calendar: CalendarRows) -> LevelEstimate:
-    """Means and spreads by the calendar, as if levels had been measured."""
+    """Return means and spreads by the calendar, as if levels had been measured."""
     hour, month, weekday = calendar.hour, calendar.month, calendar.weekday
     profile = calendar.mean(level, "hour")
     month_profile, weekday_profile = np.zeros((12, HOURS_PER_DAY)), np.zeros((7, HOURS_PER_DAY))
@@ -194,7 +194,7 @@ def draw_levels(rng: np.random.Generator, fit: LevelEstimate, lower: Array, uppe
 
 
 def weather_share(weather: Array, month: NDArray[np.int_]) -> Array:
-    """Variance of the weather by part, for every month from itself and its neighbours."""
+    """Return the variance of the weather by part, for each month with its neighbours."""
     lags = np.arange(LAGS_HOURS + 1)
     # The weather of an hour is the mean of both its ends.
     shapes = 2.0 * parts_after(lags) + parts_after(lags - 1) + parts_after(lags + 1)
@@ -207,18 +207,18 @@ def weather_share(weather: Array, month: NDArray[np.int_]) -> Array:
 
 
 def residual_covariance(residual: Array) -> Array:
-    """Covariance of the residuals by part."""
+    """Return the covariance of the residuals by part."""
     measured = autocovariances(residual, np.full(len(residual), True))
     return part_covariances(measured, parts_after(np.arange(LAGS_HOURS + 1)))
 
 
 def parts_after(lags: NDArray[np.int_]) -> Array:
-    """Autocorrelation of the parts, ``(lag, part)``."""
+    """Return the autocorrelation of the parts, ``(lag, part)``."""
     return part_autocorrelation(lags, memory_hours=MEMORY_HOURS, cycles_per_day=CYCLES_PER_DAY)
 
 
 def autocovariances(series: Array, chosen: NDArray[np.bool_]) -> Array:
-    """Symmetrised covariances of the chosen rows, ``(lag, column, column)``."""
+    """Return symmetrised covariances of the chosen rows, ``(lag, column, column)``."""
     result = []
     for lag in range(LAGS_HOURS + 1):
         rows = np.flatnonzero(chosen[: len(chosen) - lag] & chosen[lag:])
@@ -228,7 +228,7 @@ def autocovariances(series: Array, chosen: NDArray[np.bool_]) -> Array:
 
 
 def part_covariances(measured: Array, shapes: Array, *, rounds: int = 200) -> Array:
-    """Covariances of parts with given autocorrelations whose sum fits the measured ones.
+    """Return covariances of parts with given autocorrelations whose sum fits the measured ones.
 
     Least squares over the lags, one part after the other, each kept positive semi-definite.
 

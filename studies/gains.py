@@ -111,7 +111,7 @@ def movement(length_scale: float) -> float:
 
 
 def paper_gain(length_scale: float, points: int = ARMS) -> Bracket:
-    """Return bounds of gamma^S_T in the synthetic study."""
+    """Return the bounds of gamma^S_T in the synthetic study."""
     season = Periodic(PERIOD, length_scale)(season_lags(PERIOD))
     x = np.linspace(-WIDTH / 2, WIDTH / 2, points)[:, None]
     actions = action_gram(SquaredExponential(1.0), x)

@@ -30,12 +30,12 @@ DISTRIBUTIONS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, int]], 
 
 
 def percentile(x: Array, rng: np.random.Generator) -> Array:
-    """The quantiles of the resampled means."""
+    """Return the quantiles of the resampled means."""
     return np.asarray(np.quantile(x[rng.integers(0, len(x), (1000, len(x)))].mean(1), TAILS))
 
 
 def bca(x: Array, rng: np.random.Generator) -> Array:
-    """Quantiles corrected for bias and acceleration."""
+    """Return the quantiles corrected for bias and acceleration."""
     means = x[rng.integers(0, len(x), (1000, len(x)))].mean(1)
     deviation = x - x.mean()
     bias = stats.norm.ppf(np.clip((means < x.mean()).mean(), 0.001, 0.999))
@@ -45,7 +45,7 @@ def bca(x: Array, rng: np.random.Generator) -> Array:
 
 
 def student(x: Array, rng: np.random.Generator) -> Array:
-    """Mean and standard error."""
+    """Return the mean and standard error."""
     error = x.std(ddof=1) / math.sqrt(len(x))
     return np.asarray(x.mean() + stats.t.ppf(TAILS, len(x) - 1) * error)
 

@@ -44,7 +44,7 @@ Found = dict[tuple[str, str], Array]
 
 
 def judge(part: Part) -> Found:
-    """All estimates of all logs of a part; NaN where the log was refused."""
+    """Return all estimates of all logs of a part; NaN where the log was refused."""
     drawn = simulate({**SETTINGS, **LONG}[part.setting], part.logging, part.logs, part.seed)
     rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for number in range(part.logs):

@@ -26,7 +26,7 @@ def ratio(results: Results, task: str, agent: str, baseline: str) -> Interval:
 def ratio_table(
     results: Results, task: str, baseline: str, *, digits: int = 1, track: str = "online"
 ) -> pd.DataFrame:
-    """Return mean regrets and their ratios to a baseline's, the least first.
+    """Return the mean regrets and their ratios to a baseline's, the least first.
 
     Args:
         results: The runs.
@@ -48,7 +48,7 @@ def ratio_table(
 
 
 def normalised_table(results: Results, *, track: str = "online") -> pd.DataFrame:
-    """Return mean normalised regret: a row per agent, a column per task, the least first."""
+    """Return the mean normalised regret: a row per agent, a column per task, the least first."""
     table = results.table(track=track)
     wide = pd.DataFrame(table).pivot(index="agent", columns="task", values="normalised")
     wide = wide[list(results.tasks)]

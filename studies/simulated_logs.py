@@ -34,7 +34,7 @@ class Setting:
         env_id: Id of the world.
         world: The world itself.
         poisson: Whether rewards are counts; else they have Gaussian noise of deviation 1.
-        day_deviation: Deviation of a level that all arms share within a season, drawn anew for
+        day_deviation: Deviation of a level that all arms share within a season, drawn for
             each: good days and bad days.
         seasons: Whole seasons in each log.
     """
@@ -71,7 +71,7 @@ LOGGING = {
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """Logs of one policy, each in a world of its own, with what nobody knows in earnest.
+    """Logs of one policy, each in a separate world, with values that are unknown in practice.
 
     Attributes:
         period: Of the worlds.
@@ -89,7 +89,7 @@ class Simulated:
     probability: Array
 
     def log(self, number: int) -> DecisionLog:
-        """One of the logs, as it would be read from a file."""
+        """Return one of the logs, as it would be read from a file."""
         steps, arms = self.means.shape[1:]
         return DecisionLog(
             source=f"log {number}",
@@ -144,7 +144,7 @@ def _table(process: Any) -> Array:
 
 
 def _rewards(setting: Setting, means: Array, period: float, rng: np.random.Generator) -> Array:
-    """The reward of every arm at every step, whichever is chosen."""
+    """Return the reward of every arm at every step, whichever is chosen."""
     if setting.poisson:
         return rng.poisson(means).astype(np.float64)
     logs, steps = means.shape[:2]
@@ -154,7 +154,7 @@ def _rewards(setting: Setting, means: Array, period: float, rng: np.random.Gener
 
 
 def _plan(shape: tuple[int, ...], period: float, rng: np.random.Generator) -> Integers:
-    """An arm for each part of the season, drawn anew for every log; shape (logs, steps)."""
+    """Return a random arm for each part of the season and log, shape (logs, steps)."""
     logs, steps, arms = shape
     parts = rng.integers(0, arms, (logs, PLAN_PARTS))
     part = (np.arange(steps) % period / period * PLAN_PARTS).astype(np.intp)

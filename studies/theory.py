@@ -41,7 +41,7 @@ class Bracket:
 
 
 def information_gain(covariance: ArrayLike, *, noise_variance: float) -> float:
-    """I(y; f) = 1/2 log|I + K / sigma^2| of rewards whose means have covariance K (Section 4.1).
+    """Return I(y; f) = 1/2 log|I + K / sigma^2| of rewards with covariance K of means (Sec. 4.1).
 
     >>> round(information_gain([[1.0]], noise_variance=1.0), 4)
     0.3466
@@ -51,7 +51,7 @@ def information_gain(covariance: ArrayLike, *, noise_variance: float) -> float:
 
 
 def predictive_variances(covariance: ArrayLike, *, noise_variance: float) -> Array:
-    """sigma^2_{t-1}(s_t), t = 1, ..., T: the variance of each mean given the rewards before it.
+    """Return sigma^2_{t-1}(s_t), t = 1, ..., T, the variances given the previous rewards.
 
     The covariance is conditioned on one reward after the other. No determinant is taken: that
     ``gain_from_variances`` gives ``information_gain`` is Lemma A.1, not the same sum twice.
@@ -66,7 +66,7 @@ def predictive_variances(covariance: ArrayLike, *, noise_variance: float) -> Arr
 
 
 def gain_from_variances(variances: ArrayLike, *, noise_variance: float) -> float:
-    """Lemma A.1: I(y; f) = 1/2 sum_t log(1 + sigma^2_{t-1}(s_t) / sigma^2)."""
+    """Return Lemma A.1: I(y; f) = 1/2 sum_t log(1 + sigma^2_{t-1}(s_t) / sigma^2)."""
     variances = np.asarray(variances, dtype=np.float64)
     if not (variances >= 0.0).all():
         raise ValueError("variances must be numbers of at least 0")
@@ -74,7 +74,7 @@ def gain_from_variances(variances: ArrayLike, *, noise_variance: float) -> float
 
 
 def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: float) -> Array:
-    """I(y^(i); f^(i)) of each phase by itself. Lemma 1: their sum is at least I(y; f).
+    """Return I(y^(i); f^(i)) of each phase by itself. Lemma 1: their sum is at least I(y; f).
 
     They are equal if and only if rewards of different phases are independent; within a phase they
     need not be (the paper's remark asks for it). ``phases`` has a whole number for each row; the
@@ -89,7 +89,7 @@ def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: flo
 
 
 def action_gain(covariance: ArrayLike, *, rounds: int, noise_variance: float) -> Bracket:
-    """Bounds of gamma^A_1, ..., gamma^A_T for actions of this covariance (n, n).
+    """Return the bounds of gamma^A_1, ..., gamma^A_T for actions of this covariance (n, n).
 
     Information gain is monotone and submodular, so T choices gain no more than any design at hand
     plus T times the most that one more reward would add to it: the online bound of
@@ -107,7 +107,7 @@ def season_gain(
     rounds: int,
     noise_variance: float,
 ) -> Bracket:
-    """Bounds of gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
+    """Return the bounds of gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
 
     Step t = 1, 2, ... is in phase (t - 1) mod tau, a row of ``season_covariance``. The upper bound
     is the online bound as in ``action_gain``, now never above twice the greedy gain, the guarantee
@@ -128,7 +128,7 @@ def season_gain(
 
 
 def exact_action_gain(covariance: ArrayLike, *, rounds: int, noise_variance: float) -> float:
-    """gamma^A_T, by trying every design; for small sets."""
+    """Return gamma^A_T, by trying every design; for small sets."""
     return exact_season_gain(covariance, [[1.0]], rounds=rounds, noise_variance=noise_variance)
 
 
@@ -139,7 +139,7 @@ def exact_season_gain(
     rounds: int,
     noise_variance: float,
 ) -> float:
-    """gamma^S_T, by trying every design; for small sets. Arguments as in ``season_gain``.
+    """Return gamma^S_T, by trying every design; for small sets. Arguments as in ``season_gain``.
 
     Within a phase the order of the choices does not matter and is not tried.
     """
@@ -160,7 +160,7 @@ def exact_season_gain(
 def regret_bound(
     rounds: ArrayLike, *, beta: ArrayLike, gamma: ArrayLike, noise_variance: float
 ) -> Array:
-    """Theorem 1: sqrt(c3 T beta_T gamma_T) + pi^2 / 6 with c3 = 8 / log(1 + sigma^-2).
+    """Return Theorem 1: sqrt(c3 T beta_T gamma_T) + pi^2 / 6 with c3 = 8 / log(1 + sigma^-2).
 
     For prior variances of at most 1, as for GP-UCB [@srinivas2009gaussian]; arrays are broadcast.
     A finite set of actions does without pi^2 / 6.
@@ -173,7 +173,7 @@ def regret_bound(
 
 
 def slope_constants(width: float, *, length_scale: float) -> tuple[float, float]:
-    """(c1, c2) of Theorem 1's second assumption, P{sup |df/da| >= L} <= c1 exp{-(L / c2)^2}.
+    """Return (c1, c2) of Theorem 1's second assumption, P{sup |df/da| >= L} <= c1 exp{-(L / c2)^2}.
 
     For a draw of variance 1 with the squared exponential kernel on an interval of this width. Its
     slope has variance 1 / l^2, and the slope of that 3 / l^4. If the slope reaches L or -L, it does
@@ -190,7 +190,7 @@ def slope_constants(width: float, *, length_scale: float) -> tuple[float, float]
 
 
 def power(rounds: ArrayLike, gamma: ArrayLike) -> float:
-    """The exponent p of gamma_T ~ T^p, for Corollary 1: the slope of log gamma against log T.
+    """Return the exponent p of gamma_T ~ T^p (Corollary 1), the slope of log gamma over log T.
 
     Least squares over the rounds above the geometric middle of the smallest and the largest.
 
@@ -201,7 +201,7 @@ def power(rounds: ArrayLike, gamma: ArrayLike) -> float:
 
 
 def power_of_log(rounds: ArrayLike, gamma: ArrayLike) -> float:
-    """The exponent p of gamma_T ~ (log T)^p; as ``power``, against log log T.
+    """Return the exponent p of gamma_T ~ (log T)^p; as ``power``, against log log T.
 
     For gamma^S_T give T / tau, as Corollary 1 does.
     """
@@ -209,7 +209,7 @@ def power_of_log(rounds: ArrayLike, gamma: ArrayLike) -> float:
 
 
 def _greedy(covariance: Array, visits: Ints, noise_variance: float) -> Bracket:
-    """The greedy design on candidates (phase, action), and what no design exceeds."""
+    """Return the greedy design on candidates (phase, action), and what no design exceeds."""
     noise_variance = checks.positive("noise_variance", noise_variance)
     (rounds, tau), n = visits.shape, len(covariance) // visits.shape[1]
     left, variances = covariance.copy(), covariance.diagonal().copy()

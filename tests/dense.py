@@ -29,7 +29,7 @@ class Dense:
 
     @property
     def log_evidence(self) -> float:
-        """log N(y; 0, K + noise) of what is held now."""
+        """Log density N(y; 0, K + noise) of the stored observations."""
         K = self._noisy()
         fit = float(self._y @ np.linalg.solve(K, self._y)) if self.count else 0.0
         log_det = float(np.linalg.slogdet(K)[1])

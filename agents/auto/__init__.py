@@ -1,3 +1,3 @@
-"""The parts of ``auto-gp-ucb``: what it takes for granted about rewards, arms and time: little."""
+"""Parts of ``auto-gp-ucb``, which makes few assumptions about rewards, arms and time."""
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""The agent that needs no settings."""
+"""Auto-GP-UCB, an agent without required settings."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from agents.saving import Saveable
 from agents.zoo.gp.prior import actions_of
 
 CALM_BETA = 1.0
-"""Exploration while a prior is followed."""
+"""beta while a prior is in use."""
 PRUNE_EVERY = 8
-"""Rewards after which improbable structures are dropped, until the belief is built again."""
+"""Number of rewards between two prunings of improbable structures."""
 
 
 def builder_for(problem: Problem, transform: str, prior: str | None) -> Builder:
-    """The builder of beliefs for the situation."""
+    """Return the builder of beliefs for a problem."""
     if prior is not None:
         return Pretrained(problem, transform, prior)
     if problem.reward_scale is not None:
@@ -44,40 +44,40 @@ class AutoGPUCB(Saveable):
 
     Pseudo-code::
 
-        f = level + smooth season + sharp season + persistence, each arm's own and common to all
-        at 8, 16, 32, ... rewards (or the warm start, and 2, 4, ... times as many):
+        f = level + smooth season + sharp season + persistence, each per arm and in common
+        at 8, 16, 32, ... rewards (or the warm start, and 2, 4, ... times its length):
             scale <- identity, root or log1p, by evidence; sharp season <- in or out, by evidence
             variances of all parts and of the noise <- maximum a posteriori
-            belief <- all that was seen; past choices of an expert: no other arm was better
-        mu <- mean of f;  sigma <- deviation of what a choice can teach of f for later steps
+            belief <- all observations; past choices of an expert imply that no other arm was better
+        mu <- mean of f;  sigma <- deviation of the part of f that is still useful later
         a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a); observe y_t
 
-    Where the problem gives the scale of the rewards and the noise, the candidates are those of the
+    If the problem states the scale of the rewards and the noise, the candidates are those of the
     paper and its discussion: level, season, drifting season, persistence. Seasons are those of the
-    problem, the shortest of which may be sharp; if it has none, one smooth season is searched for
-    (:meth:`period_belief`) and weighed against none. Whether the warm start was an expert's is
-    decided by evidence, too: by how likely it is that these arms were the best, against choices at
-    random. At most 2,048 observations are kept for refits, whose work is bounded and ever rarer.
-    With a prior, it and two copies that doubt it are weighed by evidence, and left for no prior at
-    all where that has clearly more. ``belief`` of a past time is not smoothed where something
-    persists.
+    problem, the shortest of which may be sharp. Without known seasons, one smooth season is
+    searched for (:meth:`period_belief`) and compared with none. Evidence also decides whether an
+    expert chose the warm start: the likelihood that these arms were the best is compared with
+    random choices. At most 2,048 observations are stored for refits, which become rarer and have
+    bounded cost. With a prior, the prior and two copies with larger variances are weighted by
+    evidence; no prior is used if that has clearly more evidence. ``belief`` of a past time is not
+    smoothed if a term persists.
 
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
-    [@minka2001expectation] for what an expert's choices tell.
+    [@minka2001expectation] for learning from an expert's choices.
 
     Deviations from the paper: Periodic-GP-UCB has one season of a known period, one kernel with
-    hyper-parameters that are given, and a bonus for all that is uncertain now. Here a season is one
-    part among several, an unknown period is searched for, and several kernels are weighed by
-    evidence. Where the scale of the rewards is not known, it and the variances are learned. Past
-    choices may be taken for an expert's. The bonus is for what a choice teaches about later steps.
-    Seasons have at most eleven harmonics.
+    known hyper-parameters, and a bonus for the total current uncertainty. Here a season is one term
+    among several, an unknown period is searched for, and several kernels are weighted by evidence.
+    An unknown scale of the rewards is learned together with the variances. Past choices may be
+    treated as an expert's. The bonus counts only uncertainty that matters for later steps. Seasons
+    have at most eleven harmonics.
 
     Args:
-        prior: "madrid", or a file with what was learned elsewhere, as ``periodic-gp learn-prior``
-            writes it: it takes the place of scale and variances. Belongs in the track "pretrained".
+        prior: "madrid", or a file written by ``periodic-gp learn-prior``, which replaces scale and
+            variances. Belongs in the track "pretrained".
         beta: Exploration: "paper", "steady", "printed", "theorem" (that is, "finite" or "box"), a
-            number, or one of these as "NAME*FACTOR"; "auto" is "paper" where the scale of the
-            rewards is known, "steady" where it is not, and 1 while a prior is followed.
+            number, or one of these as "NAME*FACTOR"; "auto" is "paper" if the scale of the rewards
+            is known, "steady" if not, and 1 while a prior is in use.
         transform: "auto", "identity", "sqrt" or "log1p".
     """
 
@@ -96,7 +96,7 @@ class AutoGPUCB(Saveable):
         self.coordinates = self._builder.coordinates
         default = "steady" if problem.reward_scale is None else "paper"
         self._beta = parse_beta(default if beta == "auto" else beta, actions_of(problem))
-        self._is_calm = beta == "auto"  # while it follows a prior, which knows enough
+        self._is_calm = beta == "auto"  # beta is CALM_BETA while a prior is in use
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0
         if not self.coordinates.have_contexts:  # past decisions have no contexts
@@ -111,12 +111,12 @@ class AutoGPUCB(Saveable):
 
     @property
     def scale(self) -> RewardTransform | None:
-        """The scale of the rewards, once there is one."""
+        """Scale of the rewards, or None until it is known."""
         return self._belief.scale
 
     @property
     def history(self) -> History:
-        """The observations that are kept."""
+        """Stored observations."""
         return History.of(self._kept)
 
     def act(self, observation: Array) -> Any:
@@ -129,7 +129,7 @@ class AutoGPUCB(Saveable):
         return self.coordinates.action(self._acquisition.choose(t, beta))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn from a reward, late and out of order if need be; a NaN is ignored."""
+        """Learn from a reward, which may be late or out of order; a NaN is ignored."""
         if not self._keep(observation, action, float(reward), from_warm_start=False):
             return
         if self._count >= self._next:
@@ -141,20 +141,20 @@ class AutoGPUCB(Saveable):
             self._prune()
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
-        """Median and spread of the reward at time t, in units of the reward.
+        """Return the median and spread of the mean reward at time t, in units of the reward.
 
-        The spread is that of one standard deviation, half of it above and half below. Before a
-        scale is known, both are in units of the prior.
+        The spread is the width of the interval of +- half a standard deviation. Until a scale is
+        known, both are in units of the prior.
 
         Args:
-            t: When.
+            t: Time.
             actions: Arms, or box actions (q, d) in [-1, 1]; all arms if None.
         """
-        asked = self.coordinates.asked(actions)
-        return self._belief.rewards(self._view.predict(t, asked), t, asked)
+        points = self.coordinates.to_kernel(actions)
+        return self._belief.rewards(self._view.predict(t, points), t, points)
 
     def period_belief(self) -> tuple[Array, Array]:
-        """Periods that are considered, ascending, and their probabilities if there is a season."""
+        """Return candidate periods in ascending order and their probabilities given a season."""
         for member in self.posterior.members:
             if isinstance(member, PeriodSearch):
                 order = np.argsort(member.periods)
@@ -166,13 +166,13 @@ class AutoGPUCB(Saveable):
         return np.array(periods), np.ones(len(periods))
 
     def structures(self) -> dict[str, float]:
-        """The candidates that are left, and their probabilities."""
+        """Return the remaining candidate structures and their probabilities."""
         return dict(zip(self._belief.names, self.posterior.weights.tolist(), strict=True))
 
     def _keep(
         self, observation: Array, action: Any, reward: float, *, from_warm_start: bool
     ) -> bool:
-        """Keep an observation; whether there was any news."""
+        """Store an observation; return false if its reward is missing."""
         t = float(observation[0])
         if not is_valid_reward(reward, t):
             return False
@@ -182,18 +182,18 @@ class AutoGPUCB(Saveable):
         return True
 
     def _build(self) -> None:
-        """A belief from all that is kept, with a scale and variances chosen again."""
+        """Rebuild the belief from the stored observations, with a new scale and variances."""
         self._next = self._builder.next_build(self._count)
         self._adopt(self._builder.build(self.history))
 
     def _adopt(self, belief: Belief) -> None:
-        """Choose by this belief from now on."""
+        """Use a belief for choices from now on."""
         self._belief = belief
         self._view = self.coordinates.view(belief.simplest)
         self._acquisition = belief.acquisition(self._view, self._rng)
 
     def _prune(self) -> None:
-        """Drop what is improbable: it costs as much as the rest."""
+        """Drop improbable structures, which cost as much as probable ones."""
         pruned = self._belief.pruned()
         if pruned is not self._belief:
             self._adopt(pruned)

@@ -1,16 +1,16 @@
-"""The belief of auto-gp-ucb: a scale of the rewards, and structures weighed by evidence.
+"""Belief of auto-gp-ucb: a scale of the rewards, and structures weighted by evidence.
 
-It is uncertain about f(a, t) = sum_i f_i(a, t), term by term of the kernel: about what lasts (a
-level, a season), about what is gone in a few steps (persistence), and about what matters for the
-same few steps of every season only (its sharp part). All of it is uncertainty about the reward of
-now, but looking at it pays later steps only as far as it is still there. So the bonus of an upper
-confidence bound is taken on
+f(a, t) = sum_i f_i(a, t) has one part for each term of the kernel. Some parts last (a level, a
+season), some vanish within a few steps (persistence), and some matter for a few steps of every
+season only (its sharp part). All contribute to the uncertainty of the current reward, but exploring
+a part pays only as long as the part lasts. The bonus of the upper confidence bound is therefore
+computed on
 
     sum_i w_i f_i(a, t),      w_i = rho^LOOKAHEAD for a term that forgets at rate rho per step,
                               SHARP_WORTH for the sharp part of a season, 1 for all else,
 
-under the joint posterior of all terms. Otherwise an arm that is not visited keeps the full variance
-of its shocks in its bonus for ever, and exploring what cannot be learned never ends.
+under the joint posterior of all terms. Without the weights, an arm that is not visited would keep
+the full variance of its shocks in its bonus, and exploration would never end.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ from agents.gp import (
 )
 
 LOOKAHEAD = 6.0
-"""Steps after which what is found out should still be of use."""
+"""Steps after which information should still be useful."""
 SHARP_WORTH = 0.75
 """Worth of the sharp part of a season: it helps at a few steps of each season only."""
 NEGLIGIBLE = 1e-6
-"""Weight below which a candidate is not asked."""
+"""Weight below which a candidate is left out of predictions."""
 
 
 def worth(term: Term) -> float:
-    """w_i of a term."""
+    """Return w_i of a term."""
     total = 1.0
     for clock in term.clocks:
         if isinstance(clock, Decay):
@@ -63,9 +63,9 @@ def worth(term: Term) -> float:
 
 
 class Learnable:
-    """A posterior of finitely many arms whose variances are those of what can be learned.
+    """Posterior of finitely many arms with variances that are weighted by w_i.
 
-    Engines without a state have no terms to tell apart; their variances stay as they are.
+    Engines without a state cannot separate terms; their variances are unchanged.
     """
 
     def __init__(self, posterior: Posterior) -> None:
@@ -83,19 +83,19 @@ class Learnable:
         return self._posterior.actions
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean of f(., t), and variance of what can be learned of it."""
+        """Return the mean of f(., t), and the variance weighted by w_i."""
         return self._predict(self._posterior, t, actions)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """The posterior's: arms have none."""
+        """Return the gradient of the posterior."""
         return self._posterior.gradient(t, actions)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """A draw from the posterior."""
+        """Return a draw from the posterior."""
         return self._posterior.sample(t, rng, actions)
 
     def contenders(self, t: float, beta: float) -> None:
-        """No short cut to the best arm: None."""
+        """Return None: predictions for all arms are needed."""
         return None
 
     def _predict(self, posterior: Posterior, t: float, actions: Any) -> Prediction:
@@ -109,7 +109,7 @@ class Learnable:
         return Prediction(phi @ now.mean, np.maximum(variance, 0.0))
 
     def _mixed(self, mixture: Mixture, t: float, actions: Any) -> Prediction:
-        """Include the disagreement of candidates: which of them is right can be learned, too."""
+        """Return moments of the mixture, including the disagreement between candidates."""
         keep = np.flatnonzero(mixture.weights > NEGLIGIBLE)
         weights = mixture.weights[keep] / mixture.weights[keep].sum()
         parts = [self._predict(mixture.members[i], t, actions) for i in keep]
@@ -120,29 +120,29 @@ class Learnable:
         return Prediction(middle, weights @ (variance + (mean - middle) ** 2))
 
     def _worth(self, posterior: StateSpace) -> Array:
-        """w_i of each column of the action features."""
+        """Return w_i for each column of the action features."""
         if posterior not in self._worths:
             sizes = [len(basis.weight) for basis in posterior.features.bases]
-            each = [worth(term) for term in posterior.kernel.terms]
-            self._worths[posterior] = np.repeat(each, sizes)
+            worths = [worth(term) for term in posterior.kernel.terms]
+            self._worths[posterior] = np.repeat(worths, sizes)
         return self._worths[posterior]
 
 
 MIN_WEIGHT = 1e-3
-"""Structures less probable than this are dropped: they cost as much as the rest."""
+"""Probability below which a structure is dropped."""
 
 
 @dataclass(frozen=True)
 class Belief:
-    """A belief about rewards.
+    """Belief about rewards.
 
     Attributes:
-        scale: Of the rewards; None while there is none.
-        posterior: Of several structures, on that scale.
-        names: Of the structures.
-        offset: Prior mean of all arms at a time, on that scale; None if it is 0.
-        looks_ahead: Whether only what can be learned for later is worth exploring.
-        choices: Log probability of past choices, as far as it is not in the posterior's evidence.
+        scale: Scale of the rewards; None until it is known.
+        posterior: Mixture of structures, on that scale.
+        names: Names of the structures.
+        offset: Prior mean of all arms at a time, on that scale; None for 0.
+        looks_ahead: True if the bonus uses variances weighted by w_i.
+        choices: Log probability of past choices that is not in the posterior's evidence.
     """
 
     scale: RewardTransform | None
@@ -156,36 +156,36 @@ class Belief:
     def of(
         cls, scale: RewardTransform | None, structures: list[Structure], members: list[Posterior]
     ) -> Belief:
-        """A mixture of structures, each believed beforehand as much as it says."""
-        weights = np.array([each.weight for each in structures])
-        return cls(scale, Mixture(members, weights), tuple(each.name for each in structures))
+        """Return a mixture of structures with their prior weights."""
+        weights = np.array([s.weight for s in structures])
+        return cls(scale, Mixture(members, weights), tuple(s.name for s in structures))
 
     @property
     def simplest(self) -> Posterior:
-        """The mixture, or its only member."""
+        """Mixture, or its only member."""
         members = self.posterior.members
         return self.posterior if len(members) > 1 else members[0]
 
     def acquisition(self, view: Predictive, rng: Rng) -> UCB | OffsetUCB:
-        """Upper confidence bounds of a view of the posterior, around the offset."""
+        """Return the acquisition for a view of the posterior, with the offset."""
         if self.looks_ahead and isinstance(view.actions, Finite):
             view = Learnable(self.simplest)
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
 
     def evidence(self, history: History) -> float:
-        """Log density of past choices and of the rewards in their own unit, whatever the scale."""
+        """Return the log density of past choices and of the rewards in their original unit."""
         scale = self.scale or RewardTransform()
         return self.posterior.log_evidence + scale.log_slope(history.reward) + self.choices
 
     def observe(self, action: Any, t: float, reward: float) -> None:
-        """Take in a reward; without a scale, only where an action was taken."""
+        """Learn from a reward; without a scale, only from the place of the action."""
         y = 0.0 if self.scale is None else float(self.scale.forward(reward))
         if self.offset is not None:
             y -= float(self.offset(t)[action])
         self.posterior.observe(action, t, y)
 
     def rewards(self, prediction: Prediction, t: float, arms: Any) -> tuple[Array, Array]:
-        """Median and spread of the reward, from a prediction for some arms at time t."""
+        """Return the median and spread of the reward, from a prediction for some arms at time t."""
         mean, half = prediction.mean, 0.5 * np.sqrt(prediction.variance)
         if self.offset is not None:
             offset = self.offset(t)
@@ -194,21 +194,21 @@ class Belief:
         return scale.backward(mean), scale.backward(mean + half) - scale.backward(mean - half)
 
     def pruned(self) -> Belief:
-        """Without the structures that are improbable."""
+        """Return the belief without improbable structures."""
         mixture = self.posterior
         keep = np.flatnonzero(mixture.weights > MIN_WEIGHT).tolist()
         if len(keep) == len(mixture.members):
             return self
-        left = Mixture.revived([mixture.members[i] for i in keep], mixture.log_prior[keep])
-        return replace(self, posterior=left, names=tuple(self.names[i] for i in keep))
+        remaining = Mixture.revived([mixture.members[i] for i in keep], mixture.log_prior[keep])
+        return replace(self, posterior=remaining, names=tuple(self.names[i] for i in keep))
 
 
 class OffsetUCB:
-    """Upper confidence bounds of arms whose prior mean is not 0."""
+    """Upper confidence bounds of arms with a prior mean other than 0."""
 
     def __init__(self, view: Predictive, rng: Rng, offset: Offset) -> None:
         self._view, self._rng, self._offset = view, rng, offset
 
     def choose(self, t: float, beta: float) -> int:
-        """The arm to take at time t."""
+        """Return the arm to take at time t."""
         return argmax(upper_bound(self._view.predict(t), beta) + self._offset(t), self._rng)

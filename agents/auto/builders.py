@@ -1,10 +1,9 @@
-"""Builders of beliefs: what auto-gp-ucb starts with, and when it looks at everything again.
+"""Builders of beliefs for auto-gp-ucb.
 
-With a prior (``learned_prior.py``) that is one candidate among others that doubt it: copies in
-which all that lasts, levels and seasons, may lie further from the prior's profile than it says,
-weighed by evidence and never dropped; and the belief of an agent without a prior, with a scale and
-variances of its own, which replaces them as long as it has more evidence. Both are built again at
-8, 16, 32, ... rewards: a prior that was right for long may turn out wrong, and the other way round.
+A prior (``learned_prior.py``) is one candidate among copies with larger variances of levels and
+seasons, which are weighted by evidence and never dropped. The belief of an agent without a prior
+replaces them as long as it has clearly more evidence. Both are rebuilt at 8, 16, 32, ... rewards,
+so that a change of the world can reverse the decision.
 """
 
 from __future__ import annotations
@@ -51,32 +50,36 @@ from agents.zoo.gp.coordinates import Coordinates
 from agents.zoo.gp.prior import noise_variance_of
 
 MIN_REWARDS = 8
-"""Rewards that set a scale, where none is known."""
+"""Number of rewards that set an unknown scale."""
 GROWTH = 2
-"""The belief is built again when this many times as many rewards have been seen."""
+"""Growth of the number of rewards between two builds of the belief."""
 STEP = 0.3
-"""Step of the grid of frequencies, in cycles over the time looked at."""
+"""Step of the grid of frequencies, in cycles over the observed span: below 1/2, so that the nearest
+frequency is off by at most 0.15 cycles."""
 MAX_PERIODS_TRIED = 128
-"""Entries of the grid."""
+"""Largest number of periods on the grid."""
 CYCLES = 2.0
-"""A season is looked for once this many of it have been seen."""
+"""Least number of observed seasons of a candidate period."""
 NOISES = (0.3, 1.0, 4.0)
-"""Levels of noise that are tried, over the template's."""
+"""Candidate noise variances, relative to the template's."""
 DOUBTS = (4.0, 16.0)
-"""Factors of the variances of what lasts, where a prior is doubted."""
+"""Factors on the variances of lasting terms in the copies of a prior."""
 WEIGHTS = (1.0, 0.5, 0.5)
-"""Prior weights of the prior and the doubted priors."""
+"""Weights of the prior and its copies."""
 MARGIN = 20.0
-"""Log evidence by which no prior must be ahead: its variances were fitted to these very rewards,
-and what a prior gets wrong about scatter costs it evidence, but little regret."""
+"""Log evidence by which the belief without a prior must exceed that of the prior.
+
+Its variances were fitted to the same rewards, and wrong noise of a prior costs evidence but little
+regret.
+"""
 
 
 class Builder:
-    """Builds the belief once; a subclass says from what, and may build it again.
+    """Builder of a belief, once or repeatedly.
 
     Attributes:
-        coordinates: Of the actions, and of their contexts if there are any.
-        prunes: Whether structures that have become improbable are dropped.
+        coordinates: Coordinates of actions and, if there are any, contexts.
+        prunes: True if improbable structures may be dropped.
     """
 
     prunes = True
@@ -86,18 +89,18 @@ class Builder:
         self._problem, self.coordinates = problem, Coordinates(problem, contexts=contexts)
 
     def next_build(self, count: int) -> float:
-        """Number of rewards at which the next belief is built: by default none is."""
+        """Return the number of rewards at which the next belief is built; by default infinity."""
         return math.inf
 
     def build(self, history: History) -> Belief:
-        """A belief from all of the history."""
+        """Return a belief from the whole history."""
         raise NotImplementedError
 
 
 class KnownScale(Builder):
-    """Builder for problems with a known scale of rewards: the paper's structures.
+    """Builder for problems with a known scale of rewards: mixture of the paper's structures.
 
-    Nothing but their weights has to be learned.
+    Only the weights of the structures are learned.
     """
 
     def __init__(self, problem: Problem, transform: str) -> None:
@@ -106,38 +109,38 @@ class KnownScale(Builder):
         super().__init__(problem, transform, contexts=True)
 
     def build(self, history: History) -> Belief:
-        """A belief from all of the history."""
+        """Return a belief from the whole history."""
         problem, actions = self._problem, self.coordinates.actions
         of = in_contexts if self.coordinates.have_contexts else known_scale_structures
         structures, noise = of(problem), _noise_variance(self._scale, problem)
-        members = [make_member(problem, actions, each, each.kernel, noise) for each in structures]
+        members = [make_member(problem, actions, s, s.kernel, noise) for s in structures]
         replay_all(members, problem, history, self._scale)
         return Belief.of(self._scale, structures, members)
 
 
 class SearchedSeason(NamedTuple):
-    """A structure whose period is searched for, and the noise to start with."""
+    """Structure with an unknown period, and its initial noise variance."""
 
     structure: Structure
     noise_variance: float
 
 
 class Fitted(NamedTuple):
-    """A structure, and its variances as they were learned."""
+    """Structure with its fitted variances."""
 
     structure: Structure
     fit: Refit
 
 
 class LearnedScale(Builder):
-    """Builder for problems without one: scale and variances by evidence."""
+    """Builder for problems with an unknown scale: scale and variances by evidence."""
 
     def next_build(self, count: int) -> float:
-        """Number of rewards at which the next belief is built."""
+        """Return the number of rewards at which the next belief is built."""
         return MIN_REWARDS if count < MIN_REWARDS else count * GROWTH
 
     def build(self, history: History) -> Belief:
-        """A belief from all of the history."""
+        """Return a belief from the whole history."""
         problem, actions = self._problem, self.coordinates.actions
         if len(history) < MIN_REWARDS:
             return first_belief(problem, actions, history)
@@ -152,15 +155,15 @@ class LearnedScale(Builder):
             fit = refit(searched.structure.kernel, grams, y, noise)
             fitted.append(Fitted(searched.structure, fit))
         members = [
-            make_member(problem, actions, each, fit.kernel, fit.noise_variance)
-            for each, fit in fitted
+            make_member(problem, actions, candidate, fit.kernel, fit.noise_variance)
+            for candidate, fit in fitted
         ]
         choices = replay_all(members, problem, history, scale)
-        belief = Belief.of(scale, [each for each, _ in fitted], members)
+        belief = Belief.of(scale, [candidate for candidate, _ in fitted], members)
         return replace(belief, looks_ahead=True, choices=choices)
 
     def _searched_season(self, seen: History) -> SearchedSeason | None:
-        """A season of unknown length; None if too little was seen."""
+        """Return a season of unknown length, or None if the observed span is too short."""
 
         def with_period(period: float) -> Structure:
             return structure(self._problem, period=period)
@@ -170,33 +173,33 @@ class LearnedScale(Builder):
         guess = guess_period(lambda period: with_period(period).kernel, actions, seen, y, NOISE)
         if guess is None:
             return None
-        found = replace(with_period(guess.period), searched=True)
-        return SearchedSeason(found, guess.noise_variance)
+        season = replace(with_period(guess.period), searched=True)
+        return SearchedSeason(season, guess.noise_variance)
 
     def _noise_variance(self, scale: RewardTransform, searched: SearchedSeason | None) -> float:
-        """The problem's, or the one found beside a season, or the usual one."""
+        """Return the problem's noise variance, or that of the period search, or the default."""
         if searched is not None and self._problem.noise_std is None:
             return searched.noise_variance
         return _noise_variance(scale, self._problem)
 
 
 def _fitted(problem: Problem, grams: Grams, y: Array, noise: float) -> Fitted:
-    """All that may hold in the world, with its variances as learned from some rewards.
+    """Return the full structure with variances fitted to some rewards.
 
-    A season has a sharp part where that has more evidence: without it the state is shorter.
+    The sharp part of a season, which enlarges the state, is used only if it has more evidence.
     """
-    tried = [structure(problem)]
+    candidates = [structure(problem)]
     if problem.n_actions is not None:
         sharp = structure(problem, sharp=True)
-        tried += [sharp] if sharp.kernel != tried[0].kernel else []
-    fits = [Fitted(each, refit(each.kernel, grams, y, noise)) for each in tried]
-    return max(fits, key=lambda each: each.fit.log_evidence)
+        candidates += [sharp] if sharp.kernel != candidates[0].kernel else []
+    fits = [Fitted(s, refit(s.kernel, grams, y, noise)) for s in candidates]
+    return max(fits, key=lambda fitted: fitted.fit.log_evidence)
 
 
 def make_member(
     problem: Problem, actions: Actions, of: Structure, kernel: Kernel, noise: float
 ) -> Posterior:
-    """A posterior of a structure with this kernel; a search if its period has yet to be found."""
+    """Return a posterior of a structure with a kernel, or a search if its period is unknown."""
     horizon = problem.horizon
     if of.searched:
         low, high = usual_range(horizon)
@@ -205,7 +208,7 @@ def make_member(
 
 
 def _noise_variance(scale: RewardTransform, problem: Problem) -> float:
-    """The variance of the noise on the scale of the rewards, as far as the problem says."""
+    """Return the problem's noise variance on the scale of the rewards, or the default."""
     if problem.noise_std is None or scale.transform != "identity":
         return NOISE
     return noise_variance_of(problem, scale.normaliser)
@@ -214,7 +217,7 @@ def _noise_variance(scale: RewardTransform, problem: Problem) -> float:
 def choose_scale(
     template: Structure, grams: Grams, history: History, transform: str
 ) -> RewardTransform:
-    """The transformation with most evidence, each with its mean and scale of the rewards."""
+    """Return the transform with the most evidence, with mean and scale of the rewards."""
     names = TRANSFORMS if transform == "auto" else (transform,)
     scales = [RewardTransform.of(history.reward, name) for name in names]
 
@@ -227,7 +230,7 @@ def choose_scale(
 
 
 def first_belief(problem: Problem, actions: Actions, history: History) -> Belief:
-    """A belief that knows where it has been, not what there was."""
+    """Return a belief that knows the visited actions but no rewards."""
     plain = level(problem)
     belief = Belief.of(None, [plain], [make_member(problem, actions, plain, plain.kernel, NOISE)])
     for action, t in zip(history.action, history.t.tolist(), strict=True):
@@ -236,7 +239,7 @@ def first_belief(problem: Problem, actions: Actions, history: History) -> Belief
 
 
 class Guess(NamedTuple):
-    """A period, and the variance of the noise that goes with it."""
+    """Estimated period and the corresponding noise variance."""
 
     period: float
     noise_variance: float
@@ -249,18 +252,18 @@ def guess_period(
     y: Array,
     noise_variance: float,
 ) -> Guess | None:
-    """A first guess at a season of unknown length; None if too little was seen.
+    """Return a rough estimate of an unknown period, or None if the observed span is too short.
 
-    Some rewards are explained by a season of each length on a grid, at several levels of noise. The
-    best length is only good enough to learn variances with; the period itself is then searched for
-    with these (``agents/gp/posteriors/period_search.py``).
+    The evidence of each period on a grid is computed at several noise levels, O(n^3) each. The best
+    period is precise enough to fit variances; the period itself is then searched for with these
+    (``agents/gp/posteriors/period_search.py``).
 
     Args:
-        make: The kernel for a period.
-        actions: Where the actions come from.
+        make: Returns the kernel for a period.
+        actions: Set of actions.
         history: Observations.
-        y: Their rewards on the scale of the kernel.
-        noise_variance: Of the template.
+        y: Rewards on the scale of the kernel.
+        noise_variance: Noise variance of the template.
     """
     span = float(np.ptp(history.t))
     low, high = usual_range(None)
@@ -271,13 +274,13 @@ def guess_period(
     periods = 1.0 / np.linspace(1.0 / high, 1.0 / low, min(count, MAX_PERIODS_TRIED) + 1)
     noises, points = noise_variance * np.array(NOISES), actions.points(history.action)
     grams = [make(period).gram(points, history.t, points, history.t) for period in periods.tolist()]
-    found = np.array([[_log_density(K, y, noise) for noise in noises] for K in grams])
-    best, quiet = np.unravel_index(found.argmax(), found.shape)
-    return Guess(float(periods[best]), float(noises[quiet]))
+    log_densities = np.array([[_log_density(K, y, noise) for noise in noises] for K in grams])
+    best, level = np.unravel_index(log_densities.argmax(), log_densities.shape)
+    return Guess(float(periods[best]), float(noises[level]))
 
 
 def _log_density(K: Array, y: Array, noise_variance: float) -> float:
-    """Log density of N(0, K + noise) at y, up to a constant."""
+    """Return the log density of N(0, K + noise) at y, up to a constant."""
     L, wrong = lapack.dpotrf(K + noise_variance * np.eye(len(y)), lower=1)
     if wrong:
         return -HOPELESS
@@ -286,11 +289,11 @@ def _log_density(K: Array, y: Array, noise_variance: float) -> float:
 
 
 class Pretrained(Builder):
-    """Builds the belief at 1, 8, 16, 32, ... rewards, with a prior or without.
+    """Builder of beliefs at 1, 8, 16, 32, ... rewards, with or without the prior.
 
     Args:
-        problem: Its arms are places of the prior.
-        transform: "auto": the prior has its own.
+        problem: Problem whose arms are places of the prior.
+        transform: Must be "auto", since the prior has its own transform.
         prior: Name or file, see ``learned_prior.py``.
     """
 
@@ -298,17 +301,19 @@ class Pretrained(Builder):
 
     def __init__(self, problem: Problem, transform: str, prior: str) -> None:
         if transform != "auto":
-            raise ValueError("a prior has its own transform: leave out one of the two")
+            raise ValueError(
+                "prior and transform exclude each other: a prior has its own transform"
+            )
         self._prior = load_prior(prior, problem)
         self._plain = LearnedScale(problem, transform)
         super().__init__(problem, transform)
 
     def next_build(self, count: int) -> float:
-        """Number of rewards at which the next belief is built."""
+        """Return the number of rewards at which the next belief is built."""
         return 1 if count < 1 else self._plain.next_build(count)
 
     def build(self, history: History) -> Belief:
-        """A belief from all of the history."""
+        """Return a belief from the whole history."""
         pretrained = self._pretrained(history)
         if len(history) < MIN_REWARDS:
             return pretrained
@@ -324,21 +329,21 @@ class Pretrained(Builder):
             make_posterior(kernel, actions, prior.noise_variance, engine="state-space")
             for kernel in kernels.values()
         ]
-        facing = self._faced(history) if len(history) else 1.0
-        offset = replace(prior, profile=facing * prior.profile)
+        direction = self._direction(history) if len(history) else 1.0
+        offset = replace(prior, profile=direction * prior.profile)
         choices = replay_all(members, self._problem, history, prior.scale, offset)
         mixture = Mixture(members, np.array(WEIGHTS))
         return Belief(prior.scale, mixture, tuple(kernels), offset, choices=choices)
 
-    def _faced(self, history: History) -> float:
-        """-1 where rewards lie nearer to the negative of the profile: the least is sought then."""
+    def _direction(self, history: History) -> float:
+        """Return -1 if the rewards are closer to the negative profile (costs), else 1."""
         y = self._prior.scale.forward(history.reward)
         expected = self._prior.at(history.action, history.t)
         return 1.0 if np.abs(y - expected).sum() <= np.abs(y + expected).sum() else -1.0
 
 
 def doubted(kernel: Kernel, factor: float) -> Kernel:
-    """The kernel with larger variances of what lasts."""
+    """Return the kernel with larger variances of the terms that do not decay."""
     return Sum(
         tuple(
             term

@@ -1,4 +1,4 @@
-"""Observations that an agent keeps, and posteriors that learn from all of them again."""
+"""Stored observations of an agent, and their replay into posteriors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from agents.gp import Array, Posterior, StateSpace
 from agents.gp.posteriors.state_space import none_above
 
 MAX_HISTORY = 2048
-"""Observations that are kept: the newest."""
+"""Number of stored observations, the newest."""
 Offset = Callable[[float], Array]
 """Prior mean of all arms at a time, on the scale of a posterior."""
 
 
 class Observation(NamedTuple):
-    """An action as a posterior knows it, its time, its reward, and whether others chose it."""
+    """Action in kernel coordinates, time, reward, and a flag for the warm start."""
 
     action: Any
     t: float
@@ -32,13 +32,14 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Observations in the order in which they came.
+    """Observations in order of arrival.
 
     Attributes:
-        action: In the coordinates of the kernel: arms, points (n, d), or either with contexts.
+        action: Actions in the coordinates of the kernel: arms, points (n, d), or either with
+            contexts.
         t: Times.
         reward: Rewards.
-        from_warm_start: Whether each was part of the warm start.
+        from_warm_start: Flags of the observations in the warm start.
     """
 
     action: NDArray[Any]
@@ -48,7 +49,7 @@ class History:
 
     @classmethod
     def of(cls, rows: Sequence[Observation]) -> History:
-        """From single observations."""
+        """Return the history of single observations."""
         action, t, reward, before = zip(*rows, strict=True) if rows else ((), (), (), ())
         flags = np.array(before, dtype=bool)
         return cls(np.array(action), np.array(t, dtype=float), np.array(reward), flags)
@@ -57,10 +58,11 @@ class History:
         return len(self.t)
 
     def ends(self, n: int) -> History:
-        """The first n / 2 in time, when much was tried, and the last n / 2; all if there are fewer.
+        """Return the first and the last n / 2 observations in time, or all if there are fewer.
 
-        Who plays well sees good rewards only: what the worse ones would be, the last alone hide.
-        The warm start is left out if there is enough else: others may have chosen better still.
+        A good policy observes mainly high rewards, so the newest observations alone would hide the
+        low ones. The warm start is left out if there are enough other observations, for the same
+        reason.
         """
         keep = np.argsort(self.t, kind="stable")
         own = keep[~self.from_warm_start[keep]]
@@ -78,13 +80,13 @@ def replay_all(
     scale: RewardTransform,
     offset: Offset | None = None,
 ) -> float:
-    """Show everything to several posteriors; the likeliest one decides whether an expert chose.
+    """Replay a history into posteriors; the most likely one decides if an expert chose.
 
     Args: see ``replay``.
 
     Returns:
-        The log probability of past choices that is not in the evidence of the posteriors: that of
-        chance, or 0 if an expert's are in it, or if there are none.
+        Log probability of the warm start's choices that is not in the evidence of the posteriors:
+        that of random choices, or 0 if the evidence includes them, or without a warm start.
     """
     by_chance = -float(history.from_warm_start.sum()) * float(np.log(problem.n_actions or 1))
     if _takes_experts(problem, members):
@@ -107,18 +109,18 @@ def replay(
     *,
     expert: bool = False,
 ) -> float:
-    """Show everything to a posterior, in the order of time.
+    """Replay a history into a posterior, in order of time.
 
     Args:
-        posterior: Without observations.
-        history: What was seen.
-        scale: Of the rewards.
-        offset: Prior mean of all arms at a time, on that scale; 0 if None.
-        expert: Whether the choices of the warm start were the best ones, so that all other arms
-            were worth no more.
+        posterior: Posterior without observations.
+        history: Observations.
+        scale: Scale of the rewards.
+        offset: Prior mean of all arms at a time, on that scale; None for 0.
+        expert: Assume that the choices of the warm start were optimal, so that no other arm had a
+            higher mean.
 
     Returns:
-        The log probability of those choices.
+        Log probability of those choices.
     """
     values, hint = scale.forward(history.reward).tolist(), 0.0
     for i in np.argsort(history.t, kind="stable").tolist():

@@ -1,18 +1,18 @@
-"""Priors that were learned elsewhere, in small files: profiles, covariances, persistence.
+"""Priors learned from other data, in small files: profiles, covariances, persistence.
 
-The file is JSON, written by ``periodic-gp learn-prior``. It describes what is measured at arms on a
+The file is JSON, written by ``periodic-gp learn-prior``. It describes measurements at the arms on a
 transformed scale, in multiples of ``unit``: ``profile`` is the mean for each step of a season and
-each arm, and the rest a Gaussian process, a sum of terms
+each arm, and the residual is a Gaussian process, a sum of terms
 
     level: F F^T + diag(own),    decay: the same x Decay(eps),    season: the same x season,
 
-plus noise. Where the arms have ``places`` (coordinates in the unit of the problem's
-``action_features``), a problem may have some of them only; which ones is found by their
-coordinates. Without places the problem must have the same arms in the same order. Time 0 of the
-problem is the first step of the profile. (Files of version 1 have places, and the unit 1.)
+plus noise. If the arms have ``places`` (coordinates in the unit of the problem's
+``action_features``), a problem may have a subset of them, matched by coordinates. Without places
+the problem must have the same arms in the same order. Time 0 of the problem is the first step of
+the profile. (Files of version 1 have places, and the unit 1.)
 
-What is measured is the reward, or its negative where the least is sought. Which of them follows
-from the rewards of a warm start; a problem without one is taken to seek the most.
+Measurements are rewards, or negative rewards if small values are better. The sign follows from the
+rewards of a warm start; without one, large values are assumed to be better.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from agents.gp import (
 
 FORMAT, VERSIONS = "periodic-gp prior", (1, 2)
 SAME_PLACE = 0.05
-"""Distance up to which two places are the same, if it is less than half of that to any other."""
+"""Distance up to which places are equal, unless half the distance between places is smaller."""
 MAX_BYTES = 2**20
 """Largest file that is read."""
 MAX_NOISE_VARIANCE = 1e6
@@ -53,17 +53,17 @@ SHIPPED = {"madrid": Path(__file__).with_name("madrid.json")}
 
 
 class PriorError(ValueError):
-    """A file that is no prior, or one about something else: a sentence that says which."""
+    """Invalid prior, or one that does not fit the problem."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedPrior:
-    """A prior for the arms of one problem.
+    """Prior for the arms of one problem.
 
     Attributes:
         kernel: Covariance of the transformed rewards around the profile.
-        noise_variance: Of the transformed rewards.
-        scale: The transformation.
+        noise_variance: Noise variance of the transformed rewards.
+        scale: Transform of the rewards.
         profile: Prior mean, shape (steps of a season, arms).
         period: Length of the season.
     """
@@ -75,11 +75,11 @@ class LearnedPrior:
     period: float
 
     def __call__(self, t: float) -> Array:
-        """Prior mean of all arms at time t, shape (n,)."""
+        """Return the prior mean of all arms at time t, shape (n,)."""
         return np.asarray(self.profile[self._row(t)])
 
     def at(self, arms: NDArray[Any], t: Array) -> Array:
-        """Prior mean of single arms at their times, shape (n,)."""
+        """Return the prior mean of single arms at their times, shape (n,)."""
         return np.asarray(self.profile[self._row(t), arms])
 
     def _row(self, t: Any) -> NDArray[np.int64]:
@@ -88,20 +88,20 @@ class LearnedPrior:
 
 
 def load_prior(name: str, problem: Problem) -> LearnedPrior:
-    """A shipped prior by its name, or one in a file, for the arms of a problem.
+    """Return a shipped prior by name, or one from a file, for the arms of a problem.
 
     Raises:
-        PriorError: If there is no such file, if it is damaged, or about other places or seasons.
+        PriorError: If the file is missing or damaged, or does not fit the problem.
     """
     if not isinstance(name, str) or not name.strip():
-        raise PriorError(f"prior is a file, or one of {', '.join(SHIPPED)}, got {name!r}")
+        raise PriorError(f"prior must be a file, or one of {', '.join(SHIPPED)}, got {name!r}")
     path = SHIPPED.get(name, Path(name))
     content = _read(str(path))
     try:
         arms = _matched(content, problem)
-        found = _parsed(content, arms)
-        _check_season(found, problem)
-        return found
+        prior = _parsed(content, arms)
+        _check_season(prior, problem)
+        return prior
     except PriorError as error:
         raise PriorError(f"cannot use the prior {name!r}: {error}") from None
     except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -115,7 +115,7 @@ def _read(path: str) -> Mapping[str, Any]:
     file = Path(path)
     if not file.is_file():
         known = ", ".join(SHIPPED)
-        raise PriorError(f"there is no prior {path!r}: it is a file, or one of {known}")
+        raise PriorError(f"unknown prior {path!r}: expected a file, or one of {known}")
     if file.stat().st_size > MAX_BYTES:
         raise PriorError(f"cannot use the prior {path!r}: it is larger than {MAX_BYTES:,} bytes")
     try:
@@ -123,17 +123,17 @@ def _read(path: str) -> Mapping[str, Any]:
     except ValueError as error:
         raise PriorError(f"cannot use the prior {path!r}: not JSON ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise PriorError(f"cannot use the prior {path!r}: it does not say {FORMAT!r}")
+        raise PriorError(f"cannot use the prior {path!r}: its format is not {FORMAT!r}")
     if content.get("version") not in VERSIONS:
         raise PriorError(
             f"cannot use the prior {path!r}: version {content.get('version')!r}, "
-            f"this one reads {' and '.join(map(str, VERSIONS))}"
+            f"expected {' or '.join(map(str, VERSIONS))}"
         )
     return content
 
 
 def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
-    """For each arm its column in the file: that of its place, or the same where it has none."""
+    """Return the column of each arm in the file, matched by place if there are places."""
     if content.get("places") is None:
         known = len(content["profile"][0])
         same = known == problem.n_actions
@@ -143,15 +143,17 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     about = str(content.get("about", "")).partition(":")[0]
     elsewhere = "it is about other places" + (f" ({about})" if about else "")
     are_places = places.ndim == 2 and bool(np.isfinite(places).all())
-    _require(are_places, "its places are no coordinates")
+    _require(are_places, "its places are not finite coordinates")
     if problem.action_features is None or problem.action_features.shape[1] != places.shape[1]:
-        raise PriorError(f"{elsewhere}: the actions need {places.shape[1]} coordinates, as its own")
+        raise PriorError(
+            f"{elsewhere}: the actions must have {places.shape[1]} coordinates, as in the prior"
+        )
     apart = np.linalg.norm(problem.action_features[:, None] - places, axis=2)
     between = np.linalg.norm(places[:, None] - places, axis=2)
     nearest = float(between[between > 0].min(initial=np.inf))
     far = np.flatnonzero(apart.min(axis=1) > min(SAME_PLACE, nearest / 2))
     if len(far):
-        raise PriorError(f"{elsewhere}: it knows nothing of the place of action {far[0]}")
+        raise PriorError(f"{elsewhere}: it lacks the place of action {far[0]}")
     columns = [int(i) for i in apart.argmin(axis=1)]
     _require(len(set(columns)) == len(columns), "two actions are at one of its places")
     return columns
@@ -173,7 +175,7 @@ def _parsed(content: Mapping[str, Any], arms: list[int]) -> LearnedPrior:
     _require(noise <= most, f"its noise_variance must be at most {most:g}, got {noise:g}")
     rows = f"its profile needs a row for each of the {steps} steps of its season"
     _require(len(profile) == steps, f"{rows}, got {len(profile)}")
-    _require(bool(content["terms"]), "it has no terms: nothing could be learned from rewards")
+    _require(bool(content["terms"]), "it has no terms, so rewards could not be learned from")
     kernel = Sum(tuple(_term(term, arms, period) for term in content["terms"]))
     unit = float(content.get("unit", 1.0))
     _require(0 < unit < np.inf, f"its unit must be finite and > 0, got {unit:g}")
@@ -181,20 +183,20 @@ def _parsed(content: Mapping[str, Any], arms: list[int]) -> LearnedPrior:
     return LearnedPrior(kernel, noise, scale, profile, period)
 
 
-def _check_season(found: LearnedPrior, problem: Problem) -> None:
-    """Require that the prior's season is one of the problem's, if it has any."""
+def _check_season(prior: LearnedPrior, problem: Problem) -> None:
+    """Raise an error unless the prior's season is one of the problem's, if it has any."""
     known = problem.periods
-    if known and not np.isclose(known, found.period).any():
+    if known and not np.isclose(known, prior.period).any():
         seasons = " and ".join(f"{period:g}" for period in known)
         raise PriorError(
-            f"its season has {found.period:g} steps, the problem's {seasons}: it is about others"
+            f"its season has {prior.period:g} steps, but the problem's seasons have {seasons}"
         )
 
 
 def _term(term: Mapping[str, Any], arms: list[int], period: float) -> Term:
     F, own = (np.array(term[key], dtype=np.float64)[arms] for key in ("factor", "own"))
     if not (np.isfinite(F).all() and np.isfinite(own).all() and (own >= 0).all()):
-        raise PriorError("a covariance must have finite factors and variances from 0 on")
+        raise PriorError("a covariance must have finite factors and non-negative variances")
     clocks: dict[str, tuple[TimeKernel, ...]] = {"level": ()}
     if term["part"] == "decay":
         clocks["decay"] = (Decay(float(term["eps"])),)

@@ -1,12 +1,12 @@
-"""Variances by maximum a posteriori, where the kernel is a sum of known parts.
+"""Maximum a posteriori variances of a kernel that is a sum of known terms.
 
-With G_i the covariance of the observations under term i, K = sum_i e^theta_i G_i, the noise among
-the terms, the log evidence is that of ``agents/gp/evidence.py``, and
+With G_i the covariance of the observations under term i (noise included) and K = sum_i e^theta_i
+G_i, the log evidence is that of ``agents/gp/evidence.py``, and
 
     d log p / d theta_i = 1/2 e^theta_i { alpha^T G_i alpha - trace(K^-1 G_i) },   alpha = K^-1 y.
 
-The G_i are computed once, so an iteration is a factorisation and little else. Each theta_i has a
-normal prior around 0: the template.
+The G_i are computed once, so an iteration costs one factorisation, O(n^3). Each theta_i has a
+normal prior around 0, the template.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from agents.gp import Actions, Array, Kernel, Sum, Term
 from agents.gp.evidence import HOPELESS
 
 SPREAD, SPREAD_OF_NOISE = 1.0, 0.7
-"""Standard deviation of the prior on the logarithm of a variance; on that of the noise."""
+"""Standard deviations of the priors on the logarithms of variances, and of the noise variance."""
 ITERATIONS = 8
 MAX_REFIT_OBSERVATIONS = 128
-"""Observations that are looked at: half of them the first that are kept, half the newest."""
+"""Number of observations for a refit: one half the oldest stored, one half the newest."""
 MIN_NOISE = 0.05
-"""Least variance of the noise that is believed, as a share. Where an instrument was stuck for a
-while, an agent that believes in no noise is so sure of what it saw that it never looks again."""
+"""Least variance of the noise, as a share. After a stuck instrument, an agent that assumes no noise
+would be too certain of its observations to explore again."""
 MAX_LOG_FACTOR = 5.0
 
 
 @dataclass(frozen=True)
 class Refit:
-    """Hyper-parameters, and the log evidence (prior included) that they have."""
+    """Hyper-parameters with their log evidence, prior included."""
 
     kernel: Kernel
     noise_variance: float
@@ -43,14 +43,14 @@ class Refit:
 
 
 class Grams:
-    """Covariances of some observations under single terms of variance 1, each computed once."""
+    """Cache of covariances of observations under single terms of variance 1."""
 
     def __init__(self, actions: Actions, history: History) -> None:
         self._points, self._t = actions.points(history.action), history.t
         self._known: dict[Any, Array] = {}
 
     def of(self, kernel: Kernel) -> Array:
-        """Covariance under each term of a kernel, shape (terms, n, n)."""
+        """Return the covariance under each term of a kernel, shape (terms, n, n)."""
         return np.stack([term.variance * self._of(term) for term in kernel.terms])
 
     def _of(self, term: Term) -> Array:
@@ -64,14 +64,14 @@ class Grams:
 def refit(
     kernel: Kernel, grams: Grams, y: Array, noise_variance: float, *, move: bool = True
 ) -> Refit:
-    """Move the variances of all terms and of the noise, or only say how good they are.
+    """Fit the variances of all terms and of the noise, or only compute their evidence.
 
     Args:
-        kernel: The template.
-        grams: Of the observations.
-        y: Their rewards on the scale of the kernel.
-        noise_variance: Of the template.
-        move: Whether to move them.
+        kernel: Template.
+        grams: Covariances of the observations.
+        y: Rewards on the scale of the kernel.
+        noise_variance: Noise variance of the template.
+        move: False to compute the evidence of the template only.
     """
     G = np.concatenate([grams.of(kernel), noise_variance * np.eye(len(y))[None]])
     known = (G, y, np.append(np.full(len(G) - 1, SPREAD), SPREAD_OF_NOISE))
@@ -83,10 +83,10 @@ def refit(
         options = {"maxiter": ITERATIONS}
         from scipy.optimize import minimize  # slow to import, and not always needed
 
-        found = minimize(
+        optimum = minimize(
             _loss, theta, known, jac=True, method="L-BFGS-B", bounds=bounds, options=options
         )
-        theta = np.asarray(found.x)
+        theta = np.asarray(optimum.x)
     loss = _loss(theta, *known)[0]
     *factors, noise = np.exp(theta).tolist()
     terms = [
@@ -97,7 +97,7 @@ def refit(
 
 
 def _loss(theta: Array, grams: Array, y: Array, spread: Array) -> tuple[float, Array]:
-    """Minus the log posterior of theta up to a constant, and its gradient."""
+    """Return minus the log posterior of theta up to a constant, and its gradient."""
     factor, n = np.exp(theta), len(y)
     K = np.tensordot(factor, grams, 1)
     L, wrong = lapack.dpotrf(K, lower=1)
@@ -106,9 +106,10 @@ def _loss(theta: Array, grams: Array, y: Array, spread: Array) -> tuple[float, A
     inverse: NDArray[np.float64] = lapack.dpotri(L, lower=1)[0]
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     alpha = inverse @ y
+    # d(-log p) / d theta_i = e^theta_i / 2 sum_jk (K^-1 - alpha alpha^T)_jk (G_i)_jk
     W = inverse - np.outer(alpha, alpha)
     slope = 0.5 * factor * (grams.reshape(len(grams), -1) @ W.ravel())
     log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
     value = 0.5 * (float(y @ alpha) + log_det + n * np.log(2 * np.pi))
-    pull = theta / spread**2
+    pull = theta / spread**2  # gradient of the normal prior
     return value + 0.5 * float(theta @ pull), slope + pull

@@ -1,21 +1,21 @@
-"""Candidate kernels: the structures that may hold in the world.
+"""Candidate kernels, the structures of the mixture.
 
-Where the scale of the rewards is known they are, with A the kernel on the actions,
+If the scale of the rewards is known they are, with A the kernel on the actions,
 
     level A,   season A x Periodic,   persistence A x Decay,   drifting season A x Periodic x Decay.
 
-Where it is not, much of what moves the rewards may move all of them at once (the weather, the
-hour), which says nothing about which action is best, but hides it. So every part but the level is
-there twice, an action's own and one that all actions have in common:
+If it is unknown, much of the variation may be common to all actions (the weather, the hour), which
+does not determine the best action, but hides it. Every part but the level is therefore included
+twice, per action and in common:
 
     u  +  v A  +  sum_s (v_s A x S_s + u_s S_s)  +  v_P A x Decay  +  u_P Decay,
 
-u for the unknown mean. The S_s are parts of a season (``Harmonics``): what is smooth in it, and
-what is sharp, if that is wanted. Of several seasons the shortest may be sharp, the others are
-smooth and also bend the shortest one (a day in a week): S_long x S_short. With many arms what
-would make the state too long is left out, and where arms are not independent all but one part. The
-numbers are what is assumed beforehand, in units of the variance of the rewards; ``refit.py`` moves
-them, so that what is not there is learned to be small.
+with u for the unknown mean. The S_s are parts of a season (``Harmonics``): a smooth one and,
+optionally, a sharp one. Of several seasons only the shortest may be sharp; the longer ones are
+smooth and also modulate it (a day in a week): S_long x S_short. With many arms, parts that would
+make the state too long are left out, and with dependent arms all but one part. The constants are
+prior variances in units of the variance of the rewards; ``refit.py`` fits them, so that absent
+parts become small.
 """
 
 from __future__ import annotations
@@ -39,29 +39,30 @@ from agents.gp import (
 )
 
 FEW_ARMS = 64
-"""Arms up to which each may differ from all others, whatever its coordinates."""
+"""Number of arms up to which arms are independent even if they have coordinates."""
 HARMONICS = 5
-"""Harmonics of a season, scale known: 0.99998 of ``Periodic``, in a state a third as long."""
+"""Harmonics of a season with a known scale: 0.99998 of the variance of ``Periodic`` with a third
+of its state."""
 FORGETTING, DRIFT = 0.04, 0.02
-"""eps of persistence and of a drifting season, where nothing else moves."""
+"""eps of persistence and of a drifting season as separate structures."""
 PERSISTENCE = 0.2
 """eps of persistence beside a level and a season: half is forgotten in six steps."""
 MEAN, LEVEL = 3.0, 1.0
-"""Variances u and v, to begin with."""
+"""Prior variances u and v."""
 SMOOTH, SHARP, BENT, SHOCKS = 0.4, 0.07, 0.1, 0.4
-"""Variances of the smooth and the sharp part of a season, of one season that bends another, and of
-what persists; each an action's own, and the same again in common."""
+"""Prior variances of the smooth and the sharp part of a season, of one season that modulates
+another, and of persistence; the same per action and in common."""
 SMOOTH_HARMONICS, SHARP_HARMONICS, BENDING_HARMONICS = (1, 3), (4, 11), (1, 2)
-"""First and last harmonics of those parts; of a long season where it bends a short one."""
+"""First and last harmonics of those parts; the third for a season that modulates another."""
 MAX_SEASONAL_STATE = 1000
-"""Length of the state that seasons may take: a step costs its square."""
+"""Largest length m of the state for seasons: a step costs O(m^2)."""
 NOISE = 0.1
-"""Variance of the noise, as a share, where the problem does not say."""
+"""Noise variance as a share of the variance of rewards, if the problem does not state it."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """A kernel, how much it is believed beforehand, and whether its period has yet to be found."""
+    """Kernel with its prior weight, and a flag for an unknown period."""
 
     name: str
     kernel: Kernel
@@ -70,17 +71,17 @@ class Structure:
 
 
 def level(problem: Problem) -> Structure:
-    """Means that do not change."""
+    """Return the structure of constant means."""
     return Structure("level", Constant(MEAN) + LEVEL * action_kernel(problem), 1.0)
 
 
 def structure(problem: Problem, *, sharp: bool = False, period: float | None = None) -> Structure:
-    """Everything that may hold where the scale is learned.
+    """Return the structure with all parts, for a learned scale.
 
     Args:
-        problem: Its periods are those of the seasons, if it has any.
-        sharp: Whether seasons have a sharp part.
-        period: Of the season where the problem has none.
+        problem: Problem, whose periods are used if it has any.
+        sharp: Include a sharp part of the season.
+        period: Period of the season if the problem has none.
     """
     periods = problem.periods or (() if period is None else (period,))
     A = action_kernel(problem)
@@ -93,37 +94,37 @@ def structure(problem: Problem, *, sharp: bool = False, period: float | None = N
 
 
 def known_scale_structures(problem: Problem) -> list[Structure]:
-    """All structures where the scale is known."""
+    """Return all structures for a known scale."""
     A, periods = action_kernel(problem), problem.periods
-    found = [
+    structures = [
         Structure("level", A * Constant(), 1.0),
         Structure("persistence", A * Decay(FORGETTING), 1.0),
     ]
-    if not periods:  # too much to find out at once if it drifts as well
+    if not periods:  # an unknown period and drift together would be hard to identify
         clock = TruncatedPeriodic(1.0, harmonics=HARMONICS)
-        return [*found, Structure("season", A * clock, 1.0, searched=True)]
+        return [*structures, Structure("season", A * clock, 1.0, searched=True)]
     share = 1.0 / len(periods)
     parts = [share * (A * TruncatedPeriodic(p, harmonics=HARMONICS)) for p in periods]
     seasons = reduce(operator.add, parts)
     return [
-        *found,
-        Structure("season", seasons, 2.0),  # known, so it is likely to be there
+        *structures,
+        Structure("season", seasons, 2.0),  # a known season is likely to be present
         Structure("drifting season", seasons * Decay(DRIFT), 1.0),
     ]
 
 
 def in_contexts(problem: Problem) -> list[Structure]:
-    """Level and season, each with a context that matters and with one that does not."""
+    """Return level and season, each with and without dependence on the context."""
     plain = [s for s in known_scale_structures(problem) if s.name in ("level", "season")]
-    there = [
+    with_context = [
         replace(s, name=f"{s.name} in context", kernel=s.kernel * ContextSquaredExponential(1.0))
         for s in plain
     ]
-    return [*plain, *there]
+    return [*plain, *with_context]
 
 
 def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[tuple[float, Kernel]]:
-    """The parts of all seasons: variances to start with, and covariances over time."""
+    """Yield the parts of all seasons: prior variances and time kernels."""
     for period in periods:
         yield SMOOTH, _harmonics(period, SMOOTH_HARMONICS)
     shortest = min(periods, default=0.0)
@@ -136,30 +137,30 @@ def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[tuple[float, Ker
 
 
 def _affordable(parts: list[tuple[float, Kernel]], arms: int | None) -> list[tuple[float, Kernel]]:
-    """Without the parts, from the last on, that would make the state too long; one is kept.
+    """Return the first parts that fit into the largest state, at least one.
 
     Args:
-        parts: Those that are missed most first.
-        arms: How many have such parts; None where they are not independent: one part then.
+        parts: Parts by decreasing importance.
+        arms: Number of independent arms; None for dependent arms, which get one part.
     """
     if arms is None:
         return parts[:1]
-    length, kept = 0, 0
+    length, n_parts = 0, 0
     for _, clock in parts:
         waves = [len(spectrum.nu) for t in clock.terms if (spectrum := t.spectrum())]
         length += 2 * sum(waves) * (arms + 1)
-        kept += length <= MAX_SEASONAL_STATE or kept == 0
-    return parts[:kept]
+        n_parts += length <= MAX_SEASONAL_STATE or n_parts == 0
+    return parts[:n_parts]
 
 
 def _harmonics(period: float, between: tuple[int, int]) -> Harmonics:
-    """At least one, and none that would have less than two steps."""
+    """Return the harmonics between two numbers with at least two steps per cycle, at least one."""
     lowest, highest = between
     return Harmonics(period, lowest, max(lowest, min(highest, int((period - 1) / 2))))
 
 
 def action_kernel(problem: Problem) -> ActionKernel:
-    """Kernel of the actions: smooth in their coordinates, or independent arms."""
+    """Return the kernel of the actions: smooth in their coordinates, or independent arms."""
     n = problem.n_actions
     if n is None:
         return SquaredExponential(1.0)

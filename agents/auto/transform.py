@@ -1,4 +1,4 @@
-"""The scale on which rewards are believed to be Gaussian."""
+"""Transforms of rewards to a scale on which they are modelled as Gaussian."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ TRANSFORMS = ("identity", "sqrt", "log1p")
 
 @dataclass(frozen=True)
 class RewardTransform:
-    """reward -> y = (T(reward) - mean) / scale, with T increasing.
+    """Increasing transform y = (T(reward) - mean) / scale.
 
-    T is the identity, or sign(r) T'(|r|) with T' = log(1 + r), for rewards that scatter in
-    proportion to their mean, or T' = 2 sqrt(r + 1/4) - 1, for counts, which scatter with its root.
-    A bound on y is a bound on the reward, so upper confidence bounds may be compared as they are.
+    T is the identity, or sign(r) T'(|r|) with T' = log(1 + r), for rewards with a standard
+    deviation proportional to their mean, or T' = 2 sqrt(r + 1/4) - 1, for counts, whose standard
+    deviation is the root of their mean. T is increasing, so upper confidence bounds can be compared
+    on its scale.
 
     Attributes:
         transform: "identity", "sqrt" or "log1p".
-        normaliser: Of the transformed rewards.
+        normaliser: Mean and scale of the transformed rewards.
     """
 
     transform: str = "identity"
@@ -30,11 +31,11 @@ class RewardTransform:
 
     @classmethod
     def of(cls, rewards: Array, transform: str) -> RewardTransform:
-        """By the mean and the standard deviation of some rewards."""
+        """Return a transform with mean and standard deviation of some rewards."""
         return cls(transform, Normaliser.of(cls(transform).forward(rewards)))
 
     def forward(self, reward: ArrayLike) -> Array:
-        """Rewards to y."""
+        """Return y for rewards."""
         r = np.asarray(reward, dtype=np.float64)
         if self.transform == "log1p":
             r = np.sign(r) * np.log1p(np.abs(r))
@@ -43,16 +44,18 @@ class RewardTransform:
         return self.normaliser.forward(r)
 
     def backward(self, y: ArrayLike) -> Array:
-        """y to rewards."""
-        bent = self.normaliser.backward(y)
+        """Return rewards for y."""
+        transformed = self.normaliser.backward(y)
         if self.transform == "log1p":
-            return np.asarray(np.sign(bent) * np.expm1(np.abs(bent)))
+            return np.asarray(np.sign(transformed) * np.expm1(np.abs(transformed)))
         if self.transform == "sqrt":
-            return np.asarray(np.sign(bent) * (((np.abs(bent) + 1.0) / 2.0) ** 2 - 0.25))
-        return bent
+            return np.asarray(
+                np.sign(transformed) * (((np.abs(transformed) + 1.0) / 2.0) ** 2 - 0.25)
+            )
+        return transformed
 
     def log_slope(self, reward: Array) -> float:
-        """Sum of log dy / dreward: what makes evidences on different scales comparable."""
+        """Return the sum of log dy/dreward, by which evidences on different scales differ."""
         slope = -np.log(self.normaliser.scale) * np.ones(len(reward))
         if self.transform == "log1p":
             slope -= np.log1p(np.abs(reward))

@@ -1,4 +1,4 @@
-"""Gaussian-process mathematics: kernels, posteriors, action choice, fitting.
+"""Gaussian processes: kernels, posteriors, acquisition functions, fitting.
 
 Symbols are listed in NOTATION.md, beside this file.
 """

@@ -1,10 +1,9 @@
-"""Choosing an action: the maximiser of UCB(a) = mean(a) + sqrt(beta) * standard deviation(a).
+"""Maximisation of UCB(a) = mean(a) + sqrt(beta) * standard deviation(a).
 
-On an interval it is found between the points of a fine grid. Where the action kernels are analytic
-and the grid is fine beside their length-scales, mean and variance are polynomials to round-off on a
-stretch of 13 grid points. So the values at these points are sufficient, and the slope of the bound
-is computed at all places at which halving an interval could ever ask for it, in one product. The
-halvings then only look up signs.
+On an interval the maximum is refined between the points of a fine grid. If the action kernels are
+analytic and the grid is fine relative to their length-scales, mean and variance are polynomials to
+round-off on a stretch of 13 grid points. The slope of the bound at all points that bisection could
+visit is then one matrix product of the values at these points, and bisection only looks up signs.
 """
 
 from __future__ import annotations
@@ -22,29 +21,29 @@ from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Prediction, Predictive
 
 HALVINGS = 8
-"""Halvings of an interval two grid steps long; what remains is far below a length-scale."""
+"""Number of halvings of an interval of two grid steps; the rest is far below a length-scale."""
 STRETCH = 13
-"""Points of a polynomial."""
+"""Number of interpolation points of a polynomial."""
 MIN_POINTS = 12
-"""Grid points to a length-scale that make it as good as exact."""
+"""Grid points per length-scale from which the interpolation is exact to round-off."""
 LEAST_VARIANCE = 1e-18
-"""By which a slope may be divided."""
+"""Least variance in a division."""
 
 
 class Peak(NamedTuple):
-    """A maximum between grid points: where it is, in grid steps from the first, and how high."""
+    """Maximum between grid points: its place in grid steps from the first, and its height."""
 
     place: float
     height: float
 
 
 class Weights(NamedTuple):
-    """From the values on a stretch to those of their polynomial in an interval.
+    """Matrices from values on a stretch to values of their polynomial in an interval.
 
     Attributes:
-        middle: To values where the interval may be halved, shape (2^HALVINGS - 1, STRETCH).
-        slope: To derivatives there, per grid step.
-        end: To values where halving may end, shape (2^HALVINGS, STRETCH).
+        middle: Values where the interval may be halved, shape (2^HALVINGS - 1, STRETCH).
+        slope: Derivatives at the same points, per grid step.
+        end: Values where bisection may end, shape (2^HALVINGS, STRETCH).
     """
 
     middle: Array
@@ -53,7 +52,7 @@ class Weights(NamedTuple):
 
 
 def is_resolved(kernels: Iterable[Kernel], box: Box, points: int) -> bool:
-    """Return whether so many grid points resolve an interval under each of these kernels."""
+    """Return whether a number of grid points resolves an interval under each of the kernels."""
     step = float(box.high[0] - box.low[0]) / max(points - 1, 1)
     terms = [term for kernel in kernels for term in kernel.terms]
     analytic = all(factor.analytic for term in terms for factor in term.actions)
@@ -64,12 +63,12 @@ def is_resolved(kernels: Iterable[Kernel], box: Box, points: int) -> bool:
 
 
 def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
-    """The maximum within a step of a grid point, by halving on the sign of the slope.
+    """Return the maximum within a step of a grid point, by bisection on the sign of the slope.
 
     Args:
         prediction: Mean and variance on the grid.
         root_beta: sqrt(beta).
-        peak: The number of the grid point, not below its neighbours.
+        peak: Index of the grid point, which is a local maximum of the grid.
     """
     last = len(prediction.mean) - 1
     low, high = max(peak - 1, 0), min(peak + 1, last)
@@ -77,6 +76,7 @@ def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
     weights = _weights(low - first, high - first)
     mean = prediction.mean[first : first + STRETCH]
     variance = prediction.variance[first : first + STRETCH]
+    # d/dx {mean + sqrt(beta v)} = mean' + sqrt(beta) v' / (2 sqrt(v))
     deviation = np.sqrt(np.maximum(weights.middle @ variance, LEAST_VARIANCE))
     slope = weights.slope @ mean + (0.5 * root_beta) * (weights.slope @ variance) / deviation
     end = _halved((slope > 0).tolist())
@@ -86,7 +86,7 @@ def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
 
 
 def _halved(rising: list[bool]) -> int:
-    """Return the one of 2^HALVINGS parts of an interval at which halving ends."""
+    """Return the part of an interval, out of 2^HALVINGS, at which bisection ends."""
     low = 0
     for step in (2**k for k in reversed(range(HALVINGS))):
         if rising[low + step - 1]:
@@ -96,7 +96,7 @@ def _halved(rising: list[bool]) -> int:
 
 @lru_cache(maxsize=64)
 def _weights(low: int, high: int) -> Weights:
-    """Lagrange's polynomials on 0, ..., STRETCH - 1 between two of these points."""
+    """Return the interpolation matrices between two of the points 0, ..., STRETCH - 1."""
     parts = 2**HALVINGS
     middle, slope = _lagrange(low + (high - low) * np.arange(1, parts) / parts)
     end, _ = _lagrange(low + (high - low) * (np.arange(parts) + 0.5) / parts)
@@ -104,7 +104,7 @@ def _weights(low: int, high: int) -> Weights:
 
 
 def _lagrange(x: Array) -> tuple[Array, Array]:
-    """Product over k != j of (x - k) / (j - k), and its derivative, each (q, STRETCH)."""
+    """Return Lagrange's polynomials prod_{k != j} (x - k) / (j - k) and their derivatives."""
     nodes = list(range(STRETCH))
     below = _products(x, nodes)
     above = _products(x, nodes[::-1])[::-1]
@@ -116,12 +116,12 @@ def _lagrange(x: Array) -> tuple[Array, Array]:
 
 
 def _products(x: Array, nodes: list[int]) -> list[tuple[Array, Array]]:
-    """Product of x - k over the nodes k before each node, and its derivative."""
-    found = [(np.ones_like(x), np.zeros_like(x))]
+    """Return the product of x - k over the nodes k before each node, and its derivative."""
+    products = [(np.ones_like(x), np.zeros_like(x))]
     for k in nodes[:-1]:
-        value, slope = found[-1]
-        found.append((value * (x - k), slope * (x - k) + value))
-    return found
+        value, slope = products[-1]
+        products.append((value * (x - k), slope * (x - k) + value))
+    return products
 
 
 TIE = 1e-9
@@ -129,23 +129,23 @@ TIE = 1e-9
 FLAT = 1e-6
 """A peak that rises less than this (relative) above its neighbours on a grid is a plateau."""
 STARTS = 5
-"""Candidates from which a box is searched further."""
+"""Number of candidates from which a local search starts."""
 
 
 def upper_bound(prediction: Prediction, beta: float) -> Array:
-    """UCB at each predicted action, Eq. (6) with sqrt(beta)."""
+    """Return the UCB at each predicted action, Eq. (6) with sqrt(beta)."""
     return prediction.mean + math.sqrt(beta) * np.sqrt(prediction.variance)
 
 
 def argmax(values: Array, rng: Rng) -> int:
-    """Position of the largest value; among equals the generator decides."""
+    """Return the index of the largest value; ties are broken by the generator."""
     top = values.max()
     ties = np.flatnonzero(values >= top - TIE * max(1.0, abs(top)))
     return int(ties[0] if len(ties) == 1 else rng.choice(ties))
 
 
 class UCB:
-    """Maximises the upper confidence bound of a posterior over its actions.
+    """Maximiser of the upper confidence bound of a posterior over its actions.
 
     Finite sets: exact. Boxes: candidates (a grid for d = 1, Sobol points above), then a local
     search from the best few with analytic gradients: bisection of the slope for d = 1, L-BFGS-B
@@ -153,9 +153,10 @@ class UCB:
 
     Args:
         posterior: The belief to use; its actions are the ones to choose from.
-        rng: Breaks ties, and is used for nothing else: a restored agent finds the same candidates.
-        candidates: How many candidates in a box (for d > 1 rounded down to a power of two); None
-            takes enough to see every bump of the kernel.
+        rng: Breaks ties. Candidates do not depend on it, so that restored agents have the same
+            ones.
+        candidates: Number of candidates in a box (for d > 1 rounded down to a power of two); None
+            for a number that resolves the kernel.
     """
 
     def __init__(self, posterior: Predictive, rng: Rng, candidates: int | None = None) -> None:
@@ -166,7 +167,7 @@ class UCB:
             self._resolved = _resolved(posterior, posterior.actions, len(self._grid))
 
     def choose(self, t: float, beta: float) -> Any:
-        """The action to take at time t: an arm number, or a point of shape (d,)."""
+        """Return the action to take at time t: an arm number, or a point of shape (d,)."""
         actions = self.posterior.actions
         if isinstance(actions, InContext):
             raise TypeError("choose from the actions alone: InThisContext(posterior)")
@@ -186,12 +187,12 @@ class UCB:
         return self._climb(t, beta, values, actions)
 
     def peak(self, t: float, beta: float) -> float:
-        """The largest upper confidence bound, over the arms or the candidates of a box."""
+        """Return the largest upper confidence bound, over the arms or the candidates of a box."""
         points = None if isinstance(self.posterior.actions, Finite) else self._grid
         return float(upper_bound(self.posterior.predict(t, points), beta).max())
 
     def _peaks(self, values: Array) -> Integers:
-        """The best local maxima of the grid."""
+        """Return the best local maxima of the grid."""
         rising = values[1:] >= values[:-1]
         falling = values[1:] <= values[:-1]
         peak = np.ones(len(values), dtype=bool)
@@ -201,7 +202,7 @@ class UCB:
         return peaks[self._first(values[peaks])] if len(peaks) > 1 else peaks
 
     def _between(self, beta: float, known: Prediction, values: Array, peaks: Integers) -> Array:
-        """The best of the maxima around the peaks, from what is known on the grid alone."""
+        """Return the best maximum around the peaks, from values on the grid alone."""
         last, root_beta = len(values) - 1, math.sqrt(beta)
         top = float(values[peaks[0]])
         least = top - 2.0 * TIE * max(1.0, abs(top))
@@ -209,15 +210,15 @@ class UCB:
         for peak in peaks.tolist():
             height = float(values[peak])
             sides = float(values[max(peak - 1, 0)]) + float(values[min(peak + 1, last)])
-            # A parabola rises above its highest point on the grid by an eighth of this, at most.
+            # A parabola exceeds its highest grid point by at most 1/8 of the second difference.
             if height + abs(2.0 * height - sides) >= least:
                 near.append(peak)
                 heights.append(height)
-        found = [find_peak(known, root_beta, peak) for peak in near]
-        best = argmax(np.array(heights + [peak.height for peak in found]), self._rng)
+        refined = [find_peak(known, root_beta, peak) for peak in near]
+        best = argmax(np.array(heights + [peak.height for peak in refined]), self._rng)
         if best < len(near):
             return np.array(self._grid[near[best]])
-        cell, part = divmod(found[best - len(near)].place, 1.0)
+        cell, part = divmod(refined[best - len(near)].place, 1.0)
         low, high = self._grid[int(cell)], self._grid[min(int(cell) + 1, last)]
         return np.array(low + part * (high - low))
 
@@ -234,7 +235,7 @@ class UCB:
         return self._best(t, beta, points)
 
     def _climb(self, t: float, beta: float, values: Array, box: Box) -> Array:
-        """L-BFGS-B from the best candidates."""
+        """Maximise by L-BFGS-B from the best candidates."""
         from scipy.optimize import minimize  # slow to import, and not always needed
 
         best = self._first(values)
@@ -252,7 +253,7 @@ class UCB:
         return self._best(t, beta, points)
 
     def _first(self, values: Array) -> Integers:
-        """Positions of the largest few; equals, as on a plateau, in random order."""
+        """Return positions of the largest few; equals, as on a plateau, in random order."""
         shuffled = self._rng.permutation(len(values))
         order = np.argsort(-np.round(values[shuffled], 9), kind="stable")
         return np.asarray(shuffled[order[:STARTS]])
@@ -262,7 +263,7 @@ class UCB:
         return np.array(points[best])
 
     def _slope(self, t: float, beta: float, x: Array) -> tuple[Array, Array]:
-        """UCB and its derivative, (q,) and (q, d)."""
+        """Return UCB and its derivative, (q,) and (q, d)."""
         mean, variance, mean_slope, variance_slope = self.posterior.gradient(t, x)
         deviation = np.sqrt(np.maximum(variance, 1e-18))
         pull = math.sqrt(beta) * variance_slope / (2 * deviation[:, None])
@@ -270,7 +271,7 @@ class UCB:
 
 
 def _has_plateau(values: Array, peaks: Integers) -> bool:
-    """Return whether a peak that may be the best is so flat that round-off decides its middle."""
+    """Return whether a peak that may be the best is flat up to round-off."""
     last, top = len(values) - 1, float(values.max())
     unit = FLAT * max(1.0, abs(top))
     for peak in peaks.tolist():
@@ -289,14 +290,14 @@ def _resolved(posterior: Predictive, box: Box, points: int) -> bool:
 
 
 def _candidates(box: Box, kernel: Kernel, n: int | None) -> Array:
-    """A grid for d = 1; Sobol points and the corners above."""
+    """Return a grid for d = 1; Sobol points and the corners above."""
     if box.dimension == 1:
         return grid(box, n or _grid_size(box, kernel))
     return np.concatenate((sobol(box, n or 2048), corners(box)))
 
 
 def _grid_size(box: Box, kernel: Kernel) -> int:
-    """Sixteen points to the shortest length-scale, between 256 and 4096."""
+    """Return sixteen points to the shortest length-scale, between 256 and 4096."""
     factors = [k for term in kernel.terms for k in term.actions]
     scales = [np.min(k.length_scale) for k in factors if hasattr(k, "length_scale")]
     shortest = float(min(scales, default=np.inf))

@@ -1,4 +1,4 @@
-"""Sets of actions, actions written as points, and points spread over a box."""
+"""Sets of actions, actions as points, and designs of points in a box."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Integers: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Actions as a kernel sees them.
+    """Actions in the form that kernels take.
 
     Attributes:
         x: Coordinates, shape (n, d).
         arm: Arm numbers, shape (n,); None when the actions come from a box.
-        context: In which context each was taken, shape (n, c); None without contexts.
+        context: Context of each action, shape (n, c); None without contexts.
     """
 
     x: Array
@@ -51,14 +51,14 @@ class Finite:
 
     @classmethod
     def arms(cls, n: int) -> Finite:
-        """A set of ``n`` arms without coordinates: arm i sits at i."""
+        """Return a set of ``n`` arms without coordinates: arm i sits at i."""
         return cls(np.arange(n, dtype=np.float64)[:, None])
 
     def __len__(self) -> int:
         return len(self.x)
 
     def points(self, actions: Any = None) -> Points:
-        """The given arms (all of them by default) with their coordinates."""
+        """Return the given arms (all of them by default) with their coordinates."""
         if actions is None:
             return self._all
         if type(actions) is int and 0 <= actions < len(self.x):  # as in every observation
@@ -69,7 +69,7 @@ class Finite:
         return Points(self.x[arm], arm)
 
     def buffer(self, capacity: int) -> NDArray[Any]:
-        """Room for ``capacity`` actions."""
+        """Return a buffer for ``capacity`` actions."""
         return np.zeros(capacity, dtype=np.int64)
 
 
@@ -93,18 +93,18 @@ class Box:
         return len(self.low)
 
     def points(self, actions: Any) -> Points:
-        """Coordinates of shape (q, d), or one action of shape (d,), as points."""
+        """Return the coordinates of shape (q, d), or one action of shape (d,), as points."""
         x = np.asarray(actions, dtype=np.float64)
         return Points(x if x.ndim == 2 else x.reshape(-1, self.dimension))
 
     def buffer(self, capacity: int) -> NDArray[Any]:
-        """Room for ``capacity`` actions."""
+        """Return a buffer for ``capacity`` actions."""
         return np.zeros((capacity, self.dimension))
 
 
 @dataclass(frozen=True, eq=False)
 class InContext:
-    """Actions in contexts: a row is an arm number, or the coordinates of a box, then the context.
+    """Actions in contexts: rows of an arm number or coordinates of a box, followed by the context.
 
     Attributes:
         actions: The actions alone.
@@ -115,7 +115,7 @@ class InContext:
     dimension: int
 
     def joined(self, actions: Any, context: Array) -> Array:
-        """The given actions (q of them, or one; all arms if None) in one context."""
+        """Return the given actions (q of them, or one; all arms if None) in one context."""
         if actions is None:
             actions = np.arange(len(self.actions)) if isinstance(self.actions, Finite) else ()
         alone = np.asarray(actions, dtype=np.float64).reshape(-1, self._width)
@@ -124,7 +124,7 @@ class InContext:
         return rows
 
     def points(self, actions: Any) -> Points:
-        """Rows, or one of them, as points with contexts."""
+        """Return rows, or one of them, as points with contexts."""
         rows = np.asarray(actions, dtype=np.float64).reshape(-1, self._width + self.dimension)
         first, context = rows[:, : self._width], rows[:, self._width :]
         chosen = first[:, 0].astype(np.int64) if isinstance(self.actions, Finite) else first
@@ -132,7 +132,7 @@ class InContext:
         return Points(points.x, points.arm, context)
 
     def buffer(self, capacity: int) -> NDArray[Any]:
-        """Room for ``capacity`` rows."""
+        """Return a buffer for ``capacity`` rows."""
         return np.zeros((capacity, self._width + self.dimension))
 
     @property
@@ -144,12 +144,12 @@ Actions: TypeAlias = Finite | Box | InContext
 
 
 def grid(box: Box, n: int) -> Array:
-    """``n`` equidistant points of a one-dimensional box, ends included, shape (n, 1)."""
+    """Return ``n`` equidistant points of a one-dimensional box, ends included, shape (n, 1)."""
     return np.linspace(box.low, box.high, n)
 
 
 def sobol(box: Box, n: int, shift: ArrayLike = 0.0) -> Array:
-    """The first ``n`` Sobol points, all moved by ``shift`` (around the unit cube), shape (n, d)."""
+    """Return the first ``n`` Sobol points, shifted modulo the unit cube, shape (n, d)."""
     from scipy.stats import qmc  # slow to import, and not always needed
 
     unit = (qmc.Sobol(box.dimension, scramble=False).random_base2(int(np.log2(n))) + shift) % 1.0
@@ -157,12 +157,12 @@ def sobol(box: Box, n: int, shift: ArrayLike = 0.0) -> Array:
 
 
 def corners(box: Box) -> Array:
-    """The 2^d corners, shape (2^d, d)."""
+    """Return the 2^d corners, shape (2^d, d)."""
     return np.array(list(itertools.product(*zip(box.low, box.high, strict=True))))
 
 
 def chebyshev(box: Box, per_axis: int) -> Array:
-    """A grid that is denser towards the sides, ends included, shape (per_axis^d, d)."""
+    """Return a grid that is denser towards the sides, ends included, shape (per_axis^d, d)."""
     axis = 0.5 - 0.5 * np.cos(np.pi * np.arange(per_axis) / (per_axis - 1))
     axes = np.meshgrid(*[axis] * box.dimension)
     unit = np.stack(axes, axis=-1).reshape(-1, box.dimension)

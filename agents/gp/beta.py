@@ -1,8 +1,7 @@
 """Exploration schedules beta_t for UCB = mean + sqrt(beta_t) * standard deviation.
 
-The paper prints beta_t^(-1/2); its proofs and every cited method use sqrt(beta_t), as here. What it
-prints can be had as "printed".
-Steps count from t = 1.
+The paper prints beta_t^(-1/2); its proofs and all cited methods use sqrt(beta_t), as here. The
+schedule "printed" follows the printed formula. Steps count from t = 1.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ class Beta(Protocol):
     """A schedule: step t = 1, 2, ... to beta_t >= 0."""
 
     def __call__(self, t: float) -> float:
-        """The value of beta_t at step t."""
+        """Return the value of beta_t at step t."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class PaperBeta:
     """The paper's experiments: beta_t = 0.8 log(0.4 t), clipped at 0 (it is negative for t < 3)."""
 
     def __call__(self, t: float) -> float:
-        """The value of beta_t at step t."""
+        """Return the value of beta_t at step t."""
         return max(0.0, 0.8 * math.log(0.4 * _step(t)))
 
 
@@ -39,12 +38,12 @@ class PaperBeta:
 class PrintedBeta:
     """Eq. (6) to the letter: a weight of (0.8 log(0.4 t))^(-1/2), that is, of sqrt(1 / beta_t).
 
-    The first two steps, where 0.8 log(0.4 t) is negative, take the weight of the third. It shrinks
-    with time, where the proofs need one that grows.
+    The first two steps, where 0.8 log(0.4 t) is negative, have the weight of the third. The weight
+    decreases with time, but the proofs require an increasing one.
     """
 
     def __call__(self, t: float) -> float:
-        """The value of 1 / beta_t at step t."""
+        """Return the value of 1 / beta_t at step t."""
         return 1.0 / PaperBeta()(max(_step(t), 3.0))
 
 
@@ -52,12 +51,12 @@ class PrintedBeta:
 class SteadyBeta:
     """beta_t = max(1, 0.8 log(0.4 t)): the paper's, but never less than 1.
 
-    For beliefs whose scale and variances are learned: they explore from the first step on, and a
-    constant would settle on what looked good early.
+    For beliefs with learned scale and variances: it explores from the first step on, and its growth
+    prevents an early commitment, unlike a constant.
     """
 
     def __call__(self, t: float) -> float:
-        """The value of beta_t at step t."""
+        """Return the value of beta_t at step t."""
         return max(1.0, PaperBeta()(t))
 
 
@@ -71,7 +70,7 @@ class ConstantBeta:
         not_negative("beta", self.value)
 
     def __call__(self, t: float) -> float:
-        """The value of beta_t at step t."""
+        """Return the value of beta_t at step t."""
         return self.value
 
 
@@ -80,8 +79,8 @@ class ScaledBeta:
     """Another schedule's weight sqrt(beta_t) times a factor: beta_t times its square.
 
     Attributes:
-        schedule: The other one.
-        factor: 1 leaves it as it is.
+        schedule: Original schedule.
+        factor: Factor on the weight sqrt(beta_t).
     """
 
     schedule: Beta
@@ -94,7 +93,7 @@ class ScaledBeta:
         )
 
     def __call__(self, t: float) -> float:
-        """The value of beta_t at step t."""
+        """Return the value of beta_t at step t."""
         return self.factor**2 * self.schedule(t)
 
 
@@ -114,7 +113,7 @@ class FiniteBeta:
         share("delta", self.delta)
 
     def __call__(self, t: float) -> float:
-        """The value of beta_t at step t."""
+        """Return the value of beta_t at step t."""
         return 2 * math.log(self.n * _step(t) ** 2 * math.pi**2 / (6 * self.delta))  # Eq. (7)
 
 
@@ -130,7 +129,7 @@ class BoxBeta:
         v: Longest side of the box.
         delta: Probability that the regret bound fails.
         c1: Constant of the smoothness assumption P(sup |df/da_j| > M) <= c1 exp(-M^2 / c2^2).
-        c2: The other one.
+        c2: Second constant of the smoothness assumption.
     """
 
     d: int
@@ -145,7 +144,8 @@ class BoxBeta:
             raise ValueError(f"c1 and c2 must be positive, got {self.c1} and {self.c2}")
 
     def __call__(self, t: float) -> float:
-        """The value of beta_t at step t."""
+        """Return the value of beta_t at step t."""
+        # The union bound over steps, and the discretisation of the box.
         union = math.pi**2 * _step(t) ** 2 / (3 * self.delta)
         slope = math.sqrt(max(0.0, math.log(self.c1 * self.d * union)))
         mesh = self.c2 * self.v * self.d * t**2 * slope
@@ -155,15 +155,15 @@ class BoxBeta:
 
 
 def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
-    """A schedule from its name.
+    """Return a schedule from its name.
 
     Args:
         spec: "paper"; "steady"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
             "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", for "finite" or "box" as the actions
-            are; "constant:VALUE"; a number, in digits or not, for a constant; any of these as
-            "NAME*FACTOR", whose weight sqrt(beta_t) is the other's times the factor; or a schedule,
-            returned as it is.
-        actions: Gives the schedules the number of actions, or the dimension and size of the box.
+            are; "constant:VALUE"; a number (as text or not) for a constant; any of these as
+            "NAME*FACTOR", which multiplies the weight sqrt(beta_t) by the factor; or a schedule,
+            which is returned unchanged.
+        actions: Set of actions, for their number or the dimension and size of the box.
 
     >>> from agents.gp.actions import Box
     >>> parse_beta("box:0.05", Box([0, 0], [2, 3]))
@@ -173,8 +173,8 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     """
     if callable(spec):
         return spec
-    written, star, factor = str(spec).partition("*")
-    name, *numbers = written.split(":")
+    schedule_text, star, factor = str(spec).partition("*")
+    name, *numbers = schedule_text.split(":")
     try:
         schedule = _named(name, [float(number) for number in numbers], actions)
         return ScaledBeta(schedule, float(factor)) if star else schedule
@@ -215,7 +215,7 @@ _SCHEDULES: dict[str, tuple[Callable[..., Beta], tuple[int, ...]]] = {
     "box": (_box, (0, 1, 3)),
     "constant": (lambda _, value: ConstantBeta(value), (1,)),
 }
-"""Makers of schedules, and how many numbers their names may have."""
+"""Factories of schedules, and the allowed numbers of parameters."""
 
 
 def _step(t: float) -> float:

@@ -5,9 +5,9 @@ With K(theta) the covariance of the rewards, noise included, and alpha = K^-1 (y
     log p(y | theta) = -1/2 { (y - mu)^T alpha / s^2 + log |K| + n log(2 pi s^2) },
     its derivative   =  1/2 { alpha^T K' alpha / s^2 - trace(K^-1 K') }.
 
-K' is a central difference of the kernel matrix: exact to some eight digits, and the same for every
-kernel. The prior mean mu = 1^T K^-1 y / 1^T K^-1 1 and the scale s^2 = (y - mu)^T alpha / n are set
-to their best values at every theta, in closed form.
+K' is a central difference of the kernel matrix, exact to about eight digits, for any kernel. The
+prior mean mu = 1^T K^-1 y / 1^T K^-1 1 and the scale s^2 = (y - mu)^T alpha / n are set to their
+best values at every theta, in closed form.
 
 Rewards may come in several stretches that are independent of each other given theta; theta, mu and
 s are common to all, and the log evidence is the sum over stretches.
@@ -30,9 +30,9 @@ from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
 
 @dataclass(frozen=True)
 class Normaliser:
-    """An affine change of unit: reward = mean + scale * y.
+    """Affine transform reward = mean + scale * y.
 
-    A posterior has prior mean 0 and works on y; this holds the prior mean and the scale.
+    Posteriors have prior mean 0 and work on y.
     """
 
     mean: float = 0.0
@@ -53,11 +53,11 @@ class Normaliser:
         return cls(float(values.mean()), scale if varied else 1.0)
 
     def forward(self, reward: ArrayLike) -> Array:
-        """Rewards in the unit of the posterior."""
+        """Return rewards in the unit of the posterior."""
         return (np.asarray(reward, dtype=np.float64) - self.mean) / self.scale
 
     def backward(self, y: ArrayLike) -> Array:
-        """y, or a posterior mean, to rewards."""
+        """Return y, or a posterior mean, to rewards."""
         return self.mean + self.scale * np.asarray(y, dtype=np.float64)
 
 
@@ -66,14 +66,14 @@ VARIANCE = (1e-4, 1e4)
 
 @dataclass(frozen=True)
 class Parameter:
-    """One positive number in a kernel.
+    """Positive hyper-parameter of a kernel.
 
     Attributes:
-        term: Which term.
-        factor: Which factor of the term; None for its variance.
+        term: Index of the term.
+        factor: Index of the factor of the term; None for its variance.
         name: "variance", or a field of the factor.
         item: Position in the field if that is a tuple, else None.
-        bounds: Where it may move.
+        bounds: Bounds of the parameter.
     """
 
     term: int
@@ -84,18 +84,18 @@ class Parameter:
 
 
 def free_parameters(kernel: Kernel, fixed: Collection[str] = ()) -> list[Parameter]:
-    """All hyper-parameters of a kernel but those whose name is in ``fixed``."""
-    everything = (p for i, term in enumerate(kernel.terms) for p in _of_term(i, term))
-    return [p for p in everything if p.name not in fixed]
+    """Return the hyper-parameters of a kernel except those whose name is in ``fixed``."""
+    parameters = (p for i, term in enumerate(kernel.terms) for p in _of_term(i, term))
+    return [p for p in parameters if p.name not in fixed]
 
 
 def get(kernel: Kernel, parameters: Collection[Parameter]) -> Array:
-    """Their values, shape (p,)."""
+    """Return their values, shape (p,)."""
     return np.array([_value(kernel.terms[p.term], p) for p in parameters])
 
 
 def put(kernel: Kernel, parameters: Collection[Parameter], values: Array) -> Kernel:
-    """The kernel with other values."""
+    """Return the kernel with other values."""
     terms = list(kernel.terms)
     for p, value in zip(parameters, values.tolist(), strict=True):
         terms[p.term] = _with(terms[p.term], p, value)
@@ -136,7 +136,7 @@ HOPELESS = 1e25
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Rewards that depend on each other.
+    """Observations that are jointly Gaussian.
 
     Attributes:
         points: Actions taken, n of them.
@@ -155,10 +155,10 @@ class Evidence:
 
     Attributes:
         kernel: Template.
-        parameters: What to move in it, p of them.
-        stretches: The rewards.
-        fit_mean: Whether mu is fitted, or 0.
-        fit_scale: Whether s is fitted, or 1.
+        parameters: Free hyper-parameters, p of them.
+        stretches: Independent stretches of observations.
+        fit_mean: Fit mu; otherwise it is 0.
+        fit_scale: Fit s; otherwise it is 1.
     """
 
     kernel: Kernel
@@ -168,14 +168,14 @@ class Evidence:
     fit_scale: bool
 
     def value(self, theta: Array) -> float:
-        """Minus the log evidence alone: a fraction of the work."""
+        """Return minus the log evidence without its gradient, at a fraction of the cost."""
         try:
             return self._value(self._factors(theta))[0]
         except LinAlgError:
             return HOPELESS
 
     def loss(self, theta: Array) -> tuple[float, Array]:
-        """Minus the log evidence and its gradient, shape (p + 1,)."""
+        """Return minus the log evidence and its gradient, shape (p + 1,)."""
         try:
             factors = self._factors(theta)
         except LinAlgError:
@@ -183,13 +183,14 @@ class Evidence:
         loss, s2, alphas = self._value(factors)
         gradient = np.zeros(len(theta))
         for stretch, factor, alpha in zip(self.stretches, factors, alphas, strict=True):
+            # O(n^3) for K^-1, then O(n^2) per hyper-parameter.
             W = cho_solve(factor, np.eye(len(alpha))) - np.outer(alpha, alpha / s2)
             slopes = self._derivatives(theta, stretch)
             gradient += 0.5 * np.array([float((W * D).sum()) for D in slopes])
         return loss, gradient
 
     def _value(self, factors: Sequence[tuple[Array, bool]]) -> tuple[float, float, list[Array]]:
-        """Minus the log evidence, s^2 and the alpha of each stretch."""
+        """Return minus the log evidence, s^2 and the alpha of each stretch."""
         mu, s2, alphas = self._profile(factors)
         n = sum(len(stretch.y) for stretch in self.stretches)
         value = 0.5 * n * math.log(2 * math.pi * s2)
@@ -199,12 +200,12 @@ class Evidence:
         return value, s2, alphas
 
     def unpack(self, theta: Array) -> tuple[Kernel, float]:
-        """Kernel and noise variance."""
+        """Return the kernel and noise variance."""
         values = np.exp(theta)
         return put(self.kernel, self.parameters, values[:-1]), float(values[-1])
 
     def normaliser(self, theta: Array) -> Normaliser:
-        """The best prior mean and scale."""
+        """Return the best prior mean and scale."""
         mu, s2, _ = self._profile(self._factors(theta))
         return Normaliser(mu, math.sqrt(s2))
 
@@ -212,18 +213,20 @@ class Evidence:
         return [cho_factor(self._covariance(theta, part), lower=True) for part in self.stretches]
 
     def _profile(self, factors: Sequence[tuple[Array, bool]]) -> tuple[float, float, list[Array]]:
-        """mu, s^2 and the alpha of each stretch."""
+        """Return mu, s^2 and the alpha of each stretch."""
         solved = [
             cho_solve(factor, np.stack((part.y, np.ones_like(part.y)), axis=1)).T
             for factor, part in zip(factors, self.stretches, strict=True)
         ]
         rewards, ones = (sum(float(pair[i].sum()) for pair in solved) for i in (0, 1))
+        # mu = 1^T K^-1 y / 1^T K^-1 1, summed over stretches
         mu = rewards / ones if self.fit_mean else 0.0
         alphas = [a - mu * one for a, one in solved]
         if not self.fit_scale:
             return mu, 1.0, alphas
         n = sum(len(alpha) for alpha in alphas)
         squares = zip(self.stretches, alphas, strict=True)
+        # s^2 = (y - mu)^T K^-1 (y - mu) / n
         s2 = sum(float((part.y - mu) @ alpha) for part, alpha in squares) / n
         return mu, max(s2, 1e-20), alphas
 
@@ -233,7 +236,7 @@ class Evidence:
         return K + noise_variance * np.eye(len(part.t))
 
     def _derivatives(self, theta: Array, part: Stretch) -> list[Array]:
-        """K' for each hyper-parameter, then for the noise variance."""
+        """Return K' for each hyper-parameter, then for the noise variance."""
         by_kernel = [
             (self._covariance(theta + h, part) - self._covariance(theta - h, part)) / (2 * STEP)
             for h in STEP * np.eye(len(theta))[:-1]

@@ -1,12 +1,12 @@
 """Features of a kernel: f(a, t) = sum over blocks of phi(a)^T W psi(t), W ~ N(0, I).
 
-Action features: k(a, b) = phi(a) . phi(b) to round-off. Pivoted Cholesky finds the few actions that
-tell all others apart, and stops when nothing is left to explain; the rank depends on how smooth the
-kernel is, not on how many actions there are.
+Action features satisfy k(a, b) = phi(a) . phi(b) to round-off. Pivoted Cholesky selects a few
+actions that explain all others, and stops when no variance is left; the rank depends on the
+smoothness of the kernel, not on the number of actions.
 
-A term of the kernel would be one block, all action features times all time features. Where an
-action feature is weak already, only the strong time features matter, so a term is cut into a few
-blocks, the weaker the fewer time features. Each stays a full grid: contracting it is one product.
+A term could be one block of all action features times all time features. For weak action features
+only strong time features matter, so a term is divided into a few blocks with decreasing numbers of
+time features. Each block is a full grid, which is contracted by one matrix product.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from agents.gp.actions import Actions, Box, Finite, InContext, Integers, Points,
 from agents.gp.kernels.base import Kernel, Term, TimeFeatures
 
 RESIDUAL = 1e-14
-"""Relative variance left unexplained at which the search for features stops."""
+"""Relative unexplained variance at which the decomposition stops."""
 TOLERANCE = 1e-12
-"""Relative variance left unexplained that still counts as exact."""
+"""Relative unexplained variance up to which features count as exact."""
 MAX_RANK = {Finite: 1200, Box: 600}
-"""Features beyond which another engine is the better one."""
+"""Number of features above which another engine is used."""
 
 
 class RankError(ValueError):
-    """The kernel has no short list of features over these actions."""
+    """Kernel without a small number of features over these actions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +49,15 @@ class ArmFeatures:
         return np.asarray((self.values**2).max(axis=0))
 
     def head(self, size: int) -> ArmFeatures:
-        """The first ``size`` features."""
+        """Return the first ``size`` features."""
         return ArmFeatures(np.ascontiguousarray(self.values[:, :size]))
 
     def __call__(self, points: Points) -> Array:
-        """phi of the given arms, shape (q, m_a)."""
+        """Return phi of the given arms, shape (q, m_a)."""
         return self.values[points.arm]
 
     def slope(self, points: Points) -> Array:
-        """Undefined between arms."""
+        """Raise an error, since arms have no gradient."""
         raise TypeError("arms have no gradient; use a box")
 
 
@@ -78,16 +78,16 @@ class Nystrom:
     weight: Array
 
     def head(self, size: int) -> Nystrom:
-        """The first ``size`` features."""
+        """Return the first ``size`` features."""
         mixing = np.ascontiguousarray(self.mixing[:, :size])
         return replace(self, mixing=mixing, weight=self.weight[:size])
 
     def __call__(self, points: Points) -> Array:
-        """phi, shape (q, m_a)."""
+        """Return phi, shape (q, m_a)."""
         return self.term.over_actions(points, Points(self.nodes)) @ self.mixing
 
     def slope(self, points: Points) -> Array:
-        """Derivative of phi, shape (q, d, m_a)."""
+        """Return the derivative of phi, shape (q, d, m_a)."""
         slope = self.term.slope(points, Points(self.nodes))
         return np.asarray(slope.transpose(0, 2, 1) @ self.mixing)
 
@@ -96,16 +96,16 @@ Basis = ArmFeatures | Nystrom
 
 
 def find_basis(term: Term, actions: Actions) -> Basis:
-    """Features of a term: phi(a) . phi(b) is its variance times its action kernels.
+    """Return the features of a term: phi(a) . phi(b) is its variance times its action kernels.
 
     Raises:
-        RankError: If very many features would be needed, or actions have contexts.
+        RankError: If too many features are needed, or actions have contexts.
     """
     if isinstance(actions, InContext):
-        raise RankError("no short list of features is sought over contexts")
+        raise RankError("features are not available for actions with contexts")
     points = actions.points() if isinstance(actions, Finite) else Points(_candidates(actions))
     L, pivots = _pivoted_cholesky(term, points, MAX_RANK[type(actions)])
-    # Rotate to principal axes: L L^T stays, and the tail becomes weak enough to drop.
+    # Rotation to principal axes keeps L L^T and makes the last features weak enough to drop.
     value, vector = np.linalg.eigh(L.T @ L)
     rotation = vector[:, np.argsort(-value, kind="stable")]
     scale = np.sqrt(term.variance)
@@ -119,7 +119,7 @@ def find_basis(term: Term, actions: Actions) -> Basis:
 
 
 def _pivoted_cholesky(term: Term, points: Points, max_rank: int) -> tuple[Array, Integers]:
-    """L (n, r) with k = L L^T, and the r pivots; L[pivots] is lower triangular."""
+    """Return L (n, r) with k = L L^T, and the r pivots; L[pivots] is lower triangular."""
     left = term.own(points)
     stop, rows = RESIDUAL * left.max(), np.zeros((64, len(left)))
     pivots: list[int] = []
@@ -144,13 +144,13 @@ def _one(points: Points, p: int) -> Points:
 
 
 def _candidates(box: Box) -> Array:
-    """Candidates for nodes."""
+    """Return candidates for nodes."""
     per_axis = {1: 256, 2: 48, 3: 16}.get(box.dimension)
     return chebyshev(box, per_axis) if per_axis else sobol(box, 4096)
 
 
 def _verify(basis: Nystrom, box: Box) -> None:
-    """Between the candidates, too, nothing may be left to explain."""
+    """Raise an error unless the features also explain the variance between candidates."""
     points = box.points(sobol(box, 1024, shift=np.pi / 10))
     own = basis.term.variance * basis.term.own(points)
     left = own - (basis(points) ** 2).sum(axis=1)
@@ -161,12 +161,12 @@ def _verify(basis: Nystrom, box: Box) -> None:
 DROP = 1e-14
 """Features below this share of the prior variance are dropped (about 1e-13 in sum)."""
 LEVELS = 8
-"""Blocks per term, at most; how many is a question of microseconds (see ``_counts``)."""
+"""Largest number of blocks per term; ``_counts`` chooses the fastest."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A grid of action features (columns) times time features (clock) in the state (rows)."""
+    """Grid of action features (columns) times time features (clock) in the state (rows)."""
 
     columns: slice
     clock: slice
@@ -187,7 +187,7 @@ class Features:
         bases: Action features, one basis per term; together M_a columns.
         clock: Time features of all terms, one after the other; together M_t.
         blocks: How the two combine.
-        whole_times: Whether only whole t are allowed.
+        whole_times: True if all t must be whole numbers.
     """
 
     bases: tuple[Basis, ...]
@@ -206,29 +206,29 @@ class Features:
         return int(self.blocks[-1].columns.stop)
 
     def phi(self, points: Points) -> Array:
-        """Action features, shape (q, M_a)."""
+        """Return the action features, shape (q, M_a)."""
         parts = [basis(points) for basis in self.bases]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def slope(self, points: Points) -> Array:
-        """Derivative of phi, shape (q, d, M_a)."""
+        """Return the derivative of phi, shape (q, d, M_a)."""
         parts = [basis.slope(points) for basis in self.bases]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
 
     def psi(self, t: float) -> Array:
-        """Time features, shape (M_t,)."""
+        """Return the time features, shape (M_t,)."""
         if self.whole_times and t != int(t):
-            raise ValueError(f"features for whole times only were asked for, got t = {t}")
+            raise ValueError(f"these features require whole times, got t = {t}")
         return self.clock(t)
 
     def psi_of_all(self, t: Array) -> Array:
-        """Time features of several times, shape (n, M_t)."""
+        """Return the time features of several times, shape (n, M_t)."""
         if self.whole_times and (t % 1.0).any():
-            raise ValueError("features for whole times only were asked for, got others")
+            raise ValueError("these features require whole times")
         return self.clock(t[:, None])
 
     def at_other_frequencies(self, kernel: Kernel) -> Features | None:
-        """The features of a kernel that differs in its frequencies alone; None if in more."""
+        """Return the features of a kernel that differs only in frequencies, or None."""
         clock = _joined([_clock(term, self.whole_times) for term in kernel.terms])
         same = np.array_equal(clock.amplitude, self.clock.amplitude)
         same = same and np.array_equal(clock.shift, self.clock.shift)
@@ -267,7 +267,7 @@ def find_features(
 
 
 def _joined(clocks: list[TimeFeatures]) -> TimeFeatures:
-    """Those of all terms, one after the other."""
+    """Return the time features of all terms, concatenated."""
     fields = "nu", "shift", "amplitude"
     return TimeFeatures(*(np.concatenate([getattr(c, f) for c in clocks]) for f in fields))
 
@@ -280,19 +280,20 @@ def _clock(term: Term, whole_times: bool) -> TimeFeatures:
 
 
 def _counts(weight: Array, clock: TimeFeatures, drop: float) -> Integers:
-    """Number of time features of each action feature: enough, and few different numbers."""
+    """Return the number of time features for each action feature, rounded to few distinct ones."""
     needed = (np.outer(weight, clock.amplitude**2) > drop).sum(axis=1)
     needed = np.maximum.accumulate(needed[::-1])[::-1]
     needed = needed[: max(1, np.count_nonzero(needed))]
     steps = [-(-int(needed.max()) // levels) for levels in range(1, LEVELS + 1)]
     rounded = [np.minimum(-(-needed // step) * step, len(clock.nu)) for step in steps]
+    # Microseconds of a step: 6 per block and 5e-4 m^2 for a state of length m, as measured.
     return min(rounded, key=lambda count: 6.0 * len(np.unique(count)) + 5e-4 * count.sum() ** 2)
 
 
 def _blocks(
     terms: Iterable[Term], counts: list[Integers], clocks: list[TimeFeatures]
 ) -> Iterator[Block]:
-    """Lay the blocks one after the other."""
+    """Yield the blocks in the order of the state."""
     column = tick = row = 0
     for term, count, clock in zip(terms, counts, clocks, strict=True):
         spectrum = term.spectrum()

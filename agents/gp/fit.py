@@ -1,15 +1,15 @@
 """Hyper-parameters by maximum log evidence (``evidence.py``).
 
-The log evidence has several optima; a common wrong one explains everything by noise. A model is
-therefore searched from its template and from the best of some draws (half of them rich in signal,
-half rich in noise), and again from the optima of the models that it contains:
+The log evidence has several optima; a common wrong one explains all variation by noise. Searches
+therefore start from the template, from the best of several draws (half of them with low noise, half
+with high noise), and from the optima of nested models:
 
     the same with prior mean 0    where the mean is fitted,
     the same with scale 1         where the scale is fitted.
 
-So it is never below these. With variances and noise free, "scale 1" and "scale fitted" are one
-model in two parametrisations: the draws are then made in the one with a fitted scale, which has one
-dimension less, and the other takes over the result.
+The result is therefore never worse than theirs. With free variances and noise, "scale 1" and "scale
+fitted" are two parametrisations of one model: draws are made with a fitted scale, which has one
+dimension less, and the result is converted.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from agents.gp.kernels.base import Kernel
 NOISE = (1e-6, 1e3)
 """Bounds of the noise variance."""
 SCAN_SPREAD = 1.5
-"""Spread of the logarithms of what is scanned for a start."""
+"""Standard deviation of the logarithms of hyper-parameters in a scan."""
 SIGNAL_RICH, NOISE_RICH = -2.0, 1.0
 """Shifts of the logarithm of the noise variance in the two halves of a scan."""
 TIE = 1e-8
-"""Log evidences this close are equal, and the earlier is taken: the same on every machine."""
+"""Difference below which log evidences are equal; the earlier one is used on every machine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The search for one template, with the mean and the scale fitted or not.
+    """Search for one template, with fitted or fixed mean and scale.
 
     Attributes:
         kernel: Template.
-        stretches: The rewards.
-        noise_variance: In the template.
-        fixed: Names that stay.
-        spread: Of the log-normal prior around the template, see :func:`agents.gp.fit`.
+        stretches: Observations.
+        noise_variance: Noise variance of the template.
+        fixed: Names of fixed hyper-parameters.
+        spread: Spread of the log-normal prior around the template, see :func:`agents.gp.fit`.
         starts: Number of starts.
-        scan: How many draws the starts are chosen from; 0 to take them as drawn.
-        seed: For the draws.
+        scan: Number of draws from which starts are selected; 0 to use all draws.
+        seed: Seed of the draws.
     """
 
     kernel: Kernel
@@ -65,19 +65,19 @@ class Search:
     _searched: dict[tuple[bool, bool], Array] = field(default_factory=dict)
 
     def best(self, fit_mean: bool, fit_scale: bool) -> Array:
-        """The best theta that was found for a model."""
+        """Return the best theta of a model."""
         key = fit_mean, fit_scale
         if key not in self._best:
             model = self.model(*key)
-            found = model.lowest([model.first, self._found(model)])
+            best = model.lowest([model.first, self._searched_theta(model)])
             for theta in self._contained(model):
-                if model.lowest([found, theta]) is theta:  # otherwise it is known to be worse
-                    found = model.lowest([theta, model.descend(theta)])
-            self._best[key] = found
+                if model.lowest([best, theta]) is theta:  # otherwise a descent cannot be better
+                    best = model.lowest([theta, model.descend(theta)])
+            self._best[key] = best
         return self._best[key]
 
     def model(self, fit_mean: bool, fit_scale: bool) -> Objective:
-        """One of the four models."""
+        """Return one of the four models."""
         free = free_parameters(self.kernel, self.fixed)
         if fit_scale:  # only ratios of variances matter
             free = [p for p in free if (p.term, p.name) != (0, "variance")]
@@ -88,13 +88,13 @@ class Search:
             bounds[-1] = first[-1]
         return Objective(evidence, first, _reaching(bounds, first), self.spread)
 
-    def _found(self, model: Objective) -> Array:
-        """Result of a search, in this model or in its other parametrisation."""
+    def _searched_theta(self, model: Objective) -> Array:
+        """Return the result of a search, in this model or in its equivalent parametrisation."""
         scale = model.evidence.fit_scale or self._one_of_two
         return model.taken_over(*self._search(model.evidence.fit_mean, scale))
 
     def _contained(self, model: Objective) -> Iterator[Array]:
-        """The optima of contained models, as theta of a model."""
+        """Yield the optima of contained models, as theta of a model."""
         fit_mean, fit_scale = model.evidence.fit_mean, model.evidence.fit_scale
         if fit_mean:
             yield self.best(False, fit_scale)
@@ -110,14 +110,14 @@ class Search:
     def _contains_scale_one(self) -> bool:
         """True if the model with a fitted scale contains the one with scale 1.
 
-        Not if a prior is on what the scale divides, nor if the noise stays while variances move: a
-        noise variance is counted in units of the scale.
+        It does not with a prior on scaled variances, nor with fixed noise and free variances, since
+        the noise variance is in units of the scale.
         """
-        kept = "noise_variance" not in self.fixed or "variance" in self.fixed
-        return self.spread == math.inf and kept
+        rescalable = "noise_variance" not in self.fixed or "variance" in self.fixed
+        return self.spread == math.inf and rescalable
 
     def _search(self, fit_mean: bool, fit_scale: bool) -> tuple[Objective, Array]:
-        """A model, and the best theta from its own starts and those of its part with mean 0."""
+        """Return a model and its best theta, with starts from the model with mean 0, too."""
         key, model = (fit_mean, fit_scale), self.model(fit_mean, fit_scale)
         if key not in self._searched:
             begins = [model.first, *self._drawn(model)]
@@ -127,7 +127,7 @@ class Search:
         return model, self._searched[key]
 
     def _drawn(self, model: Objective) -> list[Array]:
-        """Starts about the template, the best of a scan if there is one."""
+        """Return random starts around the template, the best of a scan if requested."""
         rng, more = np.random.default_rng(self.seed), self.starts - 1
         if not self.scan or more < 1:
             return [model.draw(rng, 1.0, 0.0) for _ in range(more)]
@@ -140,13 +140,14 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """The loss of one model: minus its log evidence, and minus the logarithm of a prior.
+    """Loss of one model: minus its log evidence, and minus the log density of a prior.
 
     Attributes:
-        evidence: Of theta, the logarithms of the free hyper-parameters and of the noise variance.
+        evidence: Log evidence as a function of theta, the logarithms of the free hyper-parameters
+            and of the noise variance.
         first: theta of the template.
-        bounds: Of theta, shape (p + 1, 2).
-        spread: Of the prior.
+        bounds: Bounds of theta, shape (p + 1, 2).
+        spread: Standard deviation of the prior.
     """
 
     evidence: Evidence
@@ -155,34 +156,34 @@ class Objective:
     spread: float
 
     def value(self, theta: Array) -> float:
-        """The loss alone."""
+        """Return the loss alone."""
         return self.evidence.value(theta) + self._prior(theta)
 
     def loss(self, theta: Array) -> tuple[float, Array]:
-        """The loss and its gradient."""
+        """Return the loss and its gradient."""
         value, gradient = self.evidence.loss(theta)
         return value + self._prior(theta), gradient + (theta - self.first) / self.spread**2
 
     def descend(self, theta: Array) -> Array:
-        """The end of a descent by L-BFGS-B; the bounds give way to a start outside."""
+        """Return minimise the loss by L-BFGS-B, with bounds extended to the start."""
         bounds = _reaching(self.bounds, theta)
         from scipy.optimize import minimize  # slow to import, and not always needed
 
         return np.asarray(minimize(self.loss, theta, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
     def lowest(self, thetas: Sequence[Array]) -> Array:
-        """The theta of the least loss, the first of several that are equal to round-off."""
+        """Return the theta with the least loss, the first among ties."""
         values = [self.value(theta) for theta in thetas]
         return next(t for t, v in zip(thetas, values, strict=True) if v <= min(values) + TIE)
 
     def draw(self, rng: Rng, wide: float, shift: float) -> Array:
-        """A random theta about the template, with more or less noise."""
+        """Return a random theta around the template, with shifted noise."""
         theta = self.first + wide * rng.standard_normal(len(self.first))
         theta[-1] += shift
         return np.asarray(np.clip(theta, *self.bounds.T))
 
     def taken_over(self, other: Objective, theta: Array) -> Array:
-        """The same covariance of the rewards as another model's, which may have another scale."""
+        """Return the theta with the same covariance of the rewards as another model's theta."""
         kernel, noise_variance = other.evidence.unpack(theta)
         factor = 1.0
         if other.evidence.fit_scale != self.evidence.fit_scale:
@@ -198,17 +199,17 @@ class Objective:
 
 
 def _reaching(bounds: Array, theta: Array) -> Array:
-    """Bounds that give way to a point outside."""
+    """Return bounds extended to include a point."""
     return np.stack((np.minimum(bounds[:, 0], theta), np.maximum(bounds[:, 1], theta)), axis=1)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Result of ``fit``; a posterior with it takes ``normaliser.forward(reward)``.
+    """Result of ``fit``; posteriors take ``normaliser.forward(reward)``.
 
     Attributes:
-        kernel: With fitted hyper-parameters.
-        noise_variance: Of the normalised rewards.
+        kernel: Kernel with fitted hyper-parameters.
+        noise_variance: Noise variance of the normalised rewards.
         normaliser: Prior mean and scale of the rewards.
         log_evidence: log p(rewards), in the unit of the rewards.
     """
@@ -233,35 +234,36 @@ def fit(
     scan: int = 30,
     rng: Rng | None = None,
 ) -> Fit:
-    """Maximise the log evidence, and a prior if wanted, over the logarithms of hyper-parameters.
+    """Maximise the log evidence, and optionally a prior, over the logarithms of hyper-parameters.
 
-    By L-BFGS-B. Without a prior the result is never below that of the same call with
-    ``fit_mean=False``, ``fit_scale=False`` or both: their optima are starts, too. (A call that
-    fixes the noise and fits variances is no part of one that fits the scale: there the noise is
-    fixed in units of the scale.) With a prior the same holds of evidence and prior together, for
-    ``fit_mean``. Calls with more names in ``fixed`` are not run as well: now and then one of them
-    ends higher, and more ``starts`` help.
+    The optimiser is L-BFGS-B. Without a prior, the result is at least as good as the same call with
+    ``fit_mean=False``, ``fit_scale=False`` or both, whose optima are starts, too. (An exception is
+    a call that fixes the noise and fits variances, since a fitted scale changes the unit of the
+    noise.) With a prior, the same holds for the sum of log evidence and log prior, for
+    ``fit_mean``. Calls with more names in ``fixed`` are not included and may occasionally be
+    better; then use more ``starts``.
 
     Args:
         kernel: Template; its values are the first start, so the result is never worse.
-        actions: Where the actions come from.
-        stretches: (actions, times, rewards) of each stretch of observations; the function is
-            drawn again for every stretch, the hyper-parameters are common to all.
-        noise_variance: Start for the variance of the noise.
-        fixed: Names that stay: "variance", "length_scale", "eps", "period", "noise_variance".
-        fit_mean: Whether to fit the prior mean of the rewards; otherwise it is 0.
-        fit_scale: Whether to fit the scale of the rewards; otherwise it is 1. With it only ratios
-            of variances matter, and the variance of the first term stays as it is.
-        spread: Of a log-normal prior on every hyper-parameter around its value in the template, as
-            the standard deviation of the logarithm; without one, the evidence alone counts.
+        actions: Set of actions.
+        stretches: (actions, times, rewards) of each stretch of observations; functions are
+            independent between stretches, hyper-parameters are common.
+        noise_variance: Initial noise variance.
+        fixed: Names of fixed hyper-parameters: "variance", "length_scale", "eps", "period",
+            "noise_variance".
+        fit_mean: Fit the prior mean of the rewards; otherwise it is 0.
+        fit_scale: Fit the scale of the rewards; otherwise it is 1. Then only ratios of variances
+            matter, and the variance of the first term is fixed.
+        spread: Standard deviation of a log-normal prior on every hyper-parameter around its value
+            in the template; infinity for no prior.
         starts: Number of starts of one model; all but the first are drawn around the template.
-        scan: Draw this many, half of them rich in signal and half rich in noise, and start from
-            the best of either half; 0 to start from draws near the template as they come.
-        rng: For those; a fixed seed if None.
+        scan: Number of draws, half with low and half with high noise, of which the best are starts;
+            0 to start from draws near the template.
+        rng: Generator of the draws; None for a fixed seed.
     """
     require(spread > 0, "spread must be positive", spread)
     if not stretches:
-        raise ValueError("there is nothing to fit: stretches is empty")
+        raise ValueError("stretches must not be empty")
     parts = [
         Stretch(actions.points(a), np.asarray(t, np.float64), np.asarray(y, np.float64))
         for a, t, y in stretches

@@ -1,4 +1,4 @@
-"""Relevance of each observation for the predictions to come: the criterion of W-DBO.
+"""Relevance of each observation for future predictions: the criterion of W-DBO.
 
 With A = (K + noise)^-1, alpha = A y and b(x) = A k(., x), dropping observation i changes the
 posterior mean at x by b_i(x) alpha_i / A_ii and its variance by b_i(x)^2 / A_ii. Between Gaussians
@@ -7,8 +7,9 @@ variance. Over all actions and the coming times x, with G_ij the mean of k(x_i, 
 
     W_i^2 = (alpha_i^2 / A_ii^2 + 1 / A_ii) (A G A)_ii,      W^2 = alpha . G alpha + trace(A G),
 
-where W belongs to dropping them all; the relevance of i is W_i / W. [@bardou2024too] takes G over
-all of space and time, in closed form for two kernels; here it is a sum over points, for any kernel.
+where W is the distance after dropping all observations; the relevance of i is W_i / W.
+[@bardou2024too] takes G over all of space and time, in closed form for two kernels; here it is a
+sum over points, for any kernel.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from agents.gp.kernels.base import Kernel, Term
 from agents.gp.kernels.time import Decay, Periodic, TimeSquaredExponential
 
 REACH = 6.0
-"""Time scales after which a kernel that forgets has forgotten (exp(-18), or exp(-6))."""
+"""Number of time scales after which a kernel has decayed (to exp(-18), or exp(-6))."""
 MOMENTS = 128
-"""Coming times that stand for all of them."""
+"""Number of representative future times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Relevance:
-    """Observations that may be dropped one by one.
+    """Relevance of observations that may be dropped one by one.
 
     Attributes:
         A: Inverse covariance of the observations, noise included, shape (n, n).
@@ -44,14 +45,14 @@ class Relevance:
     G: Array
 
     def __call__(self) -> Array:
-        """W_i / W of each observation, shape (n,)."""
+        """Return W_i / W of each observation, shape (n,)."""
         own = np.diagonal(self.A)
         lost = (self.alpha**2 / own**2 + 1.0 / own) * ((self.A @ self.G) * self.A).sum(axis=1)
         known = float(self.alpha @ self.G @ self.alpha + (self.A * self.G).sum())
         return np.asarray(np.sqrt(np.maximum(lost, 0.0) / max(known, np.finfo(float).tiny)))
 
     def without(self, i: int) -> Relevance:
-        """The same after observation i is dropped: a rank-one step."""
+        """Return the relevance after observation i is dropped, by a rank-one step, O(n^2)."""
         rest: Integers = np.delete(np.arange(len(self.alpha)), i)
         share = self.A[rest, i] / self.A[i, i]
         return Relevance(
@@ -62,7 +63,7 @@ class Relevance:
 
 
 def overlap(kernel: Kernel, past: Points, t: Array, actions: Points, coming: Array) -> Array:
-    """G: mean of k(x_i, x) k(x_j, x) over actions and coming times, shape (n, n)."""
+    """Return G: mean of k(x_i, x) k(x_j, x) over actions and coming times, shape (n, n)."""
     lag = np.subtract.outer(t, coming)
     X = [p.variance * p.over_actions(past, actions) for p in kernel.terms]
     T = [p.over_time(lag) for p in kernel.terms]
@@ -72,33 +73,32 @@ def overlap(kernel: Kernel, past: Points, t: Array, actions: Points, coming: Arr
 
 
 def time_scale(kernel: Kernel) -> float:
-    """Time for which a kernel remembers: l of what forgets, the period of what only repeats.
+    """Return the memory of a kernel: l of a decay, or the period of a purely periodic kernel.
 
-    A product remembers as long as its most forgetful factor, a sum as long as its most lasting
-    term.
+    The memory of a product is that of its shortest factor, of a sum that of its longest term.
 
     Raises:
-        ValueError: If a term is the same at all times, or its time kernel is not known here.
+        ValueError: If a term is constant in time, or its time kernel is not supported.
     """
     return max(_of_term(term)[0] for term in kernel.terms)
 
 
 def coming_times(kernel: Kernel, t: float) -> Array:
-    """Times after t over which relevance is judged, shape (128,).
+    """Return the times after t for which relevance is computed, shape (128,).
 
-    Until everything is forgotten; where a term only repeats, over one period.
+    They cover the memory of the kernel, or one period of a purely periodic term.
     """
     reach = max(_of_term(term)[1] for term in kernel.terms)
     return t + reach * (np.arange(MOMENTS) + 0.5) / MOMENTS
 
 
 def _of_term(term: Term) -> tuple[float, float]:
-    """Time scale and reach of the memory of a term."""
+    """Return the time scale and reach of the memory of a term."""
     forgets = [k.length_scale for k in term.clocks if isinstance(k, TimeSquaredExponential)]
     forgets += [-1.0 / k.log_rho for k in term.clocks if isinstance(k, Decay)]
     if forgets:
         return min(forgets), REACH * min(forgets)
     periods = [k.period for k in term.clocks if isinstance(k, Periodic)]
     if not periods or not math.isfinite(max(periods)):
-        raise ValueError("relevance needs a kernel that changes with time, every term of it")
+        raise ValueError("relevance needs a kernel whose terms all depend on time")
     return max(periods), max(periods)

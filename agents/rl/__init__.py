@@ -1,6 +1,6 @@
-"""Generic reinforcement learning behind the same two methods.
+"""Generic reinforcement learning with the interface of agents.
 
-Torch and stable-baselines3 (extra ``rl``) are imported when an agent is made, not before.
+Torch and stable-baselines3 (extra ``rl``) are imported only when an agent is created.
 """
 
 __all__: list[str] = []

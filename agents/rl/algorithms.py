@@ -1,4 +1,4 @@
-"""The algorithms of stable-baselines3, one class each."""
+"""Algorithms of stable-baselines3, one class each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PPO(SB3Agent):
 
     Reference: [@schulman2017proximal], by [@raffin2021stable].
 
-    Deviations from the paper: the discount is 0, for an action changes nothing but its own reward
+    Deviations from the paper: the discount is 0, since an action affects only its own reward
     (it is 0.95 with ``memory``). Within one episode there is one actor, not several in parallel.
     Networks have two layers of 32, and rounds are short (``n_steps``). Rewards are scaled by the
     mean and the deviation of those seen so far.
@@ -47,7 +47,7 @@ class A2C(SB3Agent):
 
     Deviations from the paper: there are no actors that run side by side at their own pace; within
     one episode there is one, in a training beforehand all copies take each step together. The
-    discount is 0, for an action changes nothing but its own reward (it is 0.95 with ``memory``).
+    discount is 0, since an action affects only its own reward (it is 0.95 with ``memory``).
     Networks have two layers of 32. Rewards are scaled by the mean and the deviation of those seen
     so far.
 
@@ -68,8 +68,8 @@ class DQN(SB3Agent):
 
     Reference: [@mnih2015human], by [@raffin2021stable].
 
-    Deviations from the paper: two layers of 32 are in the place of a network for pictures. The
-    discount is 0, for an action changes nothing but its own reward, so the target network has no
+    Deviations from the paper: two layers of 32 replace the network for images. The
+    discount is 0, since an action affects only its own reward, so the target network has no
     effect (with ``memory`` the discount is 0.95, and it has one). Random actions become rare over
     half of the episode. Rewards are scaled by the mean and the deviation of those seen so far, and
     cut off at five deviations; the paper cuts them off at 1.
@@ -83,7 +83,7 @@ class DQN(SB3Agent):
 
     @classmethod
     def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
-        """Random actions become rare over a share of its life, not of forever."""
+        """Return the arguments with exploration as a share of the horizon instead of all steps."""
         share = arguments["exploration_fraction"] * horizon / FOREVER
         return {**arguments, "exploration_fraction": share}
 
@@ -99,9 +99,9 @@ class SAC(SB3Agent):
     Reference: [@haarnoja2018soft], by [@raffin2021stable].
 
     Deviations from the paper: there is no network for the value of a state, and alpha is adjusted
-    while it learns, as stable-baselines3 does. The discount is 0, for an action changes nothing but
-    its own reward, so both critics learn that reward (it is 0.95 with ``memory``). Networks
-    have two layers of 32. Rewards are scaled by the mean and the deviation of those seen so far.
+    while it learns, as stable-baselines3 does. The discount is 0, since an action affects only its
+    own reward, so both critics learn that reward (it is 0.95 with ``memory``). Networks have two
+    layers of 32. Rewards are scaled by the mean and the deviation of those seen so far.
 
     Args: those of :class:`SB3Agent`.
     """
@@ -121,7 +121,7 @@ class TD3(SB3Agent):
 
     Reference: [@fujimoto2018addressing], by [@raffin2021stable].
 
-    Deviations from the paper: the discount is 0, for an action changes nothing but its own reward.
+    Deviations from the paper: the discount is 0, since an action affects only its own reward.
     So both critics learn that reward, and neither the smaller of them nor the noise on target
     actions has an effect (with ``memory`` the discount is 0.95, and they have). The noise of its
     choices has a deviation of 0.3, where the paper has 0.1. Networks have two layers of 32. Rewards

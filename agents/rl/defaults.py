@@ -1,8 +1,8 @@
-"""Settings of every algorithm, in one place; each can be overridden: ``ppo:n_steps=32``.
+"""Default settings of every algorithm; each can be overridden: ``ppo:n_steps=32``.
 
-For one life of a few hundred steps networks must be small, steps large, and updates frequent. An
-action changes nothing but its own reward, so the discount is 0; only with memory does an action
-that explores pay later.
+For one episode of a few hundred steps networks must be small, steps large, and updates frequent. An
+action affects only its own reward, so the discount is 0; only with memory can exploration pay
+later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONG_MEMORY = {
     "batch_size": 128,
     "buffer_size": 100_000,
 }
-"""Of algorithms that learn from what they remember, within one life and in many worlds."""
+"""Settings of algorithms with a replay buffer, for one episode and for training."""
 ONLINE: dict[str, dict[str, Any]] = {
     "ppo": {"learning_rate": 3e-3, "n_steps": 16, "batch_size": 16, "n_epochs": 10},
     "a2c": {"learning_rate": 3e-3, "n_steps": 8},
@@ -39,7 +39,7 @@ ONLINE: dict[str, dict[str, Any]] = {
     "sac": SHORT_MEMORY,
     "td3": SHORT_MEMORY,
 }
-"""Learning from the very steps that are judged."""
+"""Settings for learning during evaluation."""
 
 TRAINING: dict[str, dict[str, Any]] = {
     "ppo": {"learning_rate": 3e-3, "n_steps": 50, "batch_size": 1600, "n_epochs": 4},
@@ -54,6 +54,6 @@ TRAINING: dict[str, dict[str, Any]] = {
     "sac": LONG_MEMORY,
     "td3": LONG_MEMORY,
 }
-"""Learning beforehand, in many other worlds at once."""
+"""Settings for training in many other worlds at once."""
 EXPLORING = {"ppo": 0.01, "a2c": 0.01, "recurrent-ppo": 0.01}
 """Weight of the entropy, for algorithms that have it as a number."""

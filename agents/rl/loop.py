@@ -1,8 +1,8 @@
-"""A learning loop turned inside out.
+"""Inversion of control for learning loops.
 
-Algorithms of stable-baselines3 own their loop: ``learn`` calls ``env.step``. An agent here is asked
-and told from outside. So ``learn`` runs on a stack of its own (a greenlet), in an environment whose
-``step`` hands the action out and sleeps until reward and next observation are known.
+Algorithms of stable-baselines3 own their loop: ``learn`` calls ``env.step``. Agents here are called
+from outside, so ``learn`` runs on a separate stack (a greenlet), in an environment whose ``step``
+returns the action to the caller and waits for the reward and the next observation.
 """
 
 from __future__ import annotations
@@ -22,57 +22,57 @@ from stable_baselines3.common.utils import set_random_seed
 
 
 class WaitingEnv(gym.Env[NDArray[np.float32], Any]):
-    """An environment that waits for somebody else to tell what happened. It never ends."""
+    """Environment without end that receives rewards and observations from outside."""
 
     def __init__(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]):
         self.observation_space = observation_space
-        self.action_space = deepcopy(action_space)  # with random numbers of its own
+        self.action_space = deepcopy(action_space)  # with its own random generator
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """The first observation, when it is there."""
+        """Wait for the first observation."""
         _, observation = getcurrent().parent.switch(None)
         return observation, {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Hand out an action; wait."""
+        """Pass out an action and wait for its reward."""
         reward, observation = getcurrent().parent.switch(action)
         return observation, reward, False, False, {}
 
 
 class Loop:
-    """``learn`` as a conversation.
+    """Learning loop that is advanced from outside.
 
     Args:
-        learn: Steps a :class:`WaitingEnv` environment until it has enough.
+        learn: Function that steps a :class:`WaitingEnv`.
     """
 
     def __init__(self, learn: Callable[[], object]) -> None:
         self._stack = greenlet(lambda *_: learn())
-        self._stack.switch()  # up to its first question, the first observation
+        self._stack.switch()  # up to the request for the first observation
 
     def go_on(self, reward: float, observation: NDArray[np.float32]) -> Any:
-        """Tell what the last action gave (ignored at the start); the next action."""
-        self._stack.parent = getcurrent()  # whoever asks now is answered
+        """Pass in the last reward (ignored at the start) and return the next action."""
+        self._stack.parent = getcurrent()  # control returns to the current caller
         answer = self._stack.switch((reward, observation))
         if self._stack.dead:
-            raise RuntimeError("the learning loop has ended; it was to go on forever")
+            raise RuntimeError("the learning loop has ended unexpectedly")
         return answer
 
 
 class OwnGlobalState:
-    """Global state kept apart for one agent: random numbers of torch, NumPy and Python, threads.
+    """Separate global state for one agent: generators of torch, NumPy and Python, and threads.
 
-    Stable-baselines3 draws from the global generators. Within this context they are the agent's
-    own, so that what else happens in the process changes nothing, either way.
+    Stable-baselines3 draws from the global generators. Within this context they hold the agent's
+    state, so that agent and process do not affect each other.
     """
 
     def __init__(self, seed: int) -> None:
         self._inside: tuple[Any, Any, Any, int] | None = None
         with self:
             set_random_seed(seed)
-            torch.set_num_threads(1)  # networks this small only get slower with more
+            torch.set_num_threads(1)  # small networks are slower with more threads
 
     def __enter__(self) -> None:
         self._outside = _state()

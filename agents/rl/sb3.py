@@ -1,4 +1,4 @@
-"""What all agents of stable-baselines3 share: one life, or training beforehand."""
+"""Base of the agents of stable-baselines3: learning in one episode, or training before."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
 from agents.rl.view import RunningRewardScale, View
 
 FOREVER = 10**9
-"""Steps after which an agent in its one life would stop learning."""
+"""Number of steps of ``learn`` for online agents."""
 LOST = 0.0
-"""What a reward that never came is taken for: the mean of those that did."""
+"""Scaled value of a reward that never arrives: the mean."""
 RESERVED = ("_init_setup_model", "device", "env", "policy", "policy_kwargs", "seed", "verbose")
 """Arguments of the algorithms that are not settings."""
 _SCALE = "reward_scale"
@@ -31,18 +31,17 @@ _SCALE = "reward_scale"
 class SB3Agent:
     """An algorithm of stable-baselines3 behind ``act`` and ``update``.
 
-    It learns from decisions whose reward is known before the next one is asked for; decisions
-    beyond that are made by the policy as it is, and nothing is learned from them. A reward that
-    never comes counts as a mean one as soon as a later one does. A warm start only sets the scale
-    of the rewards. After ``train`` the policy stays as it is. An agent is asked and told in the
-    thread that made it.
+    It learns from decisions whose reward arrives before the next decision; while a reward is
+    pending, decisions follow the current policy and are not learned from. A missing reward counts
+    as the mean once a later one arrives. A warm start only sets the scale of the rewards. After
+    ``train`` the policy is fixed. An agent must be used in the thread that created it.
 
     Args:
-        problem: What is known.
-        rng: Seeds the algorithm.
-        memory: Whether the network sees the last action and its reward.
-        deterministic: Whether a trained policy takes its most likely action; by default it does
-            unless it has memory (trying things out is then part of the policy).
+        problem: Description of the problem.
+        rng: Generator for the seed of the algorithm.
+        memory: Add the last action and its reward to the network's input.
+        deterministic: Use the most likely action of a trained policy; by default only without
+            memory, since exploration is part of policies with memory.
         net: Sizes of the hidden layers.
         overrides: Any other argument of the algorithm in stable-baselines3.
     """
@@ -51,11 +50,11 @@ class SB3Agent:
     algorithm: ClassVar[str]
     policy: ClassVar[str] = "MlpPolicy"
     takes: ClassVar[str | None] = None
-    """"arms" or "box", if it is for one of them only."""
+    """"arms" or "box" if only one of them is supported."""
     preload: ClassVar[tuple[str, ...]] = ("agents.rl.loop", "sb3_contrib")
-    """What a process that will run many such agents had better import once."""
+    """Modules to import once in processes that run many such agents."""
     libraries: ClassVar[tuple[str, ...]] = ("torch", "stable-baselines3", "sb3-contrib")
-    """Whose versions its results depend on."""
+    """Libraries whose versions affect the results."""
 
     def __init__(
         self,
@@ -85,23 +84,23 @@ class SB3Agent:
             self._model = self._make(env, arguments, memory, net, rng)
             self._loop: Loop | None = Loop(lambda: self._model.learn(FOREVER))
         self._state: Any = None
-        self._asked: tuple[float, Any] | None = None
+        self._pending: tuple[float, Any] | None = None
         self._reward = 0.0
         self._last: tuple[Any, Any] = (None, None)
 
     def act(self, observation: Array) -> Any:
-        """What the loop does next; or the policy's choice, where the loop waits for a reward."""
+        """Return the next action of the loop, or the policy's action while a reward is pending."""
         seen = self._view(np.asarray(observation)[None], *self._last)
         with self._own_global_state:
-            if self._loop is None or self._asked is not None:
+            if self._loop is None or self._pending is not None:
                 return self._to_space(self._predict(seen))
             action = self._loop.go_on(self._reward, seen[0])
         chosen = self._to_space(action)
-        self._asked = (float(observation[0]), chosen)
+        self._pending = (float(observation[0]), chosen)
         return chosen
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Take in a reward; the loop goes on with it when the next action is asked for."""
+        """Learn from a reward; the loop continues with it at the next action."""
         reward = float(reward)
         if not is_valid_reward(reward, float(observation[0])):
             return
@@ -110,13 +109,13 @@ class SB3Agent:
             self._scale.update(reward)
         scaled = float(self._scale(reward))
         self._last = (np.asarray(action)[None], np.array([scaled]))
-        if self._asked is None:
+        if self._pending is None:
             return
-        t, asked = self._asked
-        if float(observation[0]) == t and np.array_equal(np.asarray(asked), np.asarray(action)):
-            self._asked, self._reward = None, scaled
-        elif float(observation[0]) > t:  # later news: the reward that was waited for is lost
-            self._asked, self._reward = None, LOST
+        t, chosen = self._pending
+        if float(observation[0]) == t and np.array_equal(np.asarray(chosen), np.asarray(action)):
+            self._pending, self._reward = None, scaled
+        elif float(observation[0]) > t:  # a later reward: the pending one is lost
+            self._pending, self._reward = None, LOST
 
     @classmethod
     def train(
@@ -128,7 +127,7 @@ class SB3Agent:
         rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
-        """Learn from other worlds of the same kind; what was learned, in plain arrays.
+        """Learn from other worlds of the same kind, and return the weights as plain arrays.
 
         Args: see :class:`agents.base.Trainable`.
         """
@@ -158,7 +157,7 @@ class SB3Agent:
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> SB3Agent:
-        """An agent that does as it learned, and learns no more."""
+        """Return an agent with a fixed, trained policy."""
         import torch
 
         agent = cls(problem, rng, **settings)
@@ -171,11 +170,11 @@ class SB3Agent:
 
     @classmethod
     def _make(cls, env: Any, arguments: dict[str, Any], memory: bool, net: Any, rng: Rng) -> Any:
-        """The algorithm, in the environment."""
+        """Create the algorithm for an environment."""
         from stable_baselines3.common.logger import Logger
 
-        there = "arms" if isinstance(env.action_space, spaces.Discrete) else "box"
-        if cls.takes not in (None, there):
+        available = "arms" if isinstance(env.action_space, spaces.Discrete) else "box"
+        if cls.takes not in (None, available):
             kind = "finitely many actions" if cls.takes == "arms" else "a box"
             raise ValueError(f"{cls.name} is for {kind}, got {env.action_space}")
         module, _, name = cls.algorithm.partition(":")
@@ -198,12 +197,12 @@ class SB3Agent:
             cls.policy, env, device="cpu", policy_kwargs=cls._network(list(net)), **arguments
         )
         model.set_logger(Logger(folder=None, output_formats=[]))
-        model.action_space.seed(int(rng.integers(2**31)))  # some explore by it
+        model.action_space.seed(int(rng.integers(2**31)))  # some algorithms explore with it
         return model
 
     @classmethod
     def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
-        """Arguments that depend on how long it will live."""
+        """Return the arguments adapted to the horizon."""
         return arguments
 
     @classmethod
@@ -212,7 +211,7 @@ class SB3Agent:
 
     @classmethod
     def _extra(cls, env: Any) -> dict[str, Any]:
-        """Arguments that are no plain values."""
+        """Return arguments that are objects."""
         return {}
 
     def _predict(self, seen: NDArray[np.float32]) -> Any:
@@ -230,14 +229,14 @@ class SB3Agent:
 
 
 def _round(model: Any) -> int:
-    """Steps of every copy between two looks at the clock."""
+    """Return the steps of each copy in one round."""
     if hasattr(model, "rollout_buffer"):
         return int(model.n_steps)
     return int(getattr(model.train_freq, "frequency", model.train_freq))
 
 
 def _own_global_state(rng: Rng) -> Any:
-    """Global random numbers of its own; a sentence if the extra is missing."""
+    """Return separate global state, or raise an error if the extra is missing."""
     try:
         from agents.rl.loop import OwnGlobalState
     except ImportError as error:

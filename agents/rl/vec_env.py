@@ -1,8 +1,8 @@
-"""A Gymnasium vector environment as the ``VecEnv`` that stable-baselines3 asks for.
+"""Adapter of Gymnasium vector environments to the ``VecEnv`` of stable-baselines3.
 
-SB3 takes its own ``VecEnv`` only, and otherwise steps copies one by one in Python. Here a whole
-batch is one call. Nothing of ``info`` passes but what SB3 must know of the end of an episode: the
-rest is the judge's.
+SB3 requires its own ``VecEnv``, and otherwise steps copies one by one in Python; here a batch is
+one call. Only entries of ``info`` about the end of an episode are passed on: the others are for
+evaluation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from agents.rl.view import RunningRewardScale, View
 
 
 class BatchEnv(VecEnv):
-    """All copies stepped at once.
+    """Batch of environments that are stepped at once.
 
     Args:
-        envs: Copies that start anew within the step that ends them
-            (``autoreset_mode="SameStep"``).
-        view: What the network sees of observations; by default what the environment shows.
-        scale: Rewards are scaled by what was seen so far; by default they are left as they are.
+        envs: Vector environment with ``autoreset_mode="SameStep"``.
+        view: Transform of observations for the network; None for no transform.
+        scale: Running scale of the rewards; None for no scaling.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class BatchEnv(VecEnv):
         mode = envs.metadata.get("autoreset_mode")
         if getattr(mode, "value", mode) != "SameStep":
             raise ValueError(
-                "stable-baselines3 needs copies that start anew at once: make them with "
+                "stable-baselines3 needs a vector environment with "
                 f'autoreset_mode="SameStep", got {getattr(mode, "value", mode)!r}'
             )
         self._envs, self._view, self._scale = envs, view, scale
@@ -50,17 +49,17 @@ class BatchEnv(VecEnv):
         super().__init__(envs.num_envs, space, deepcopy(envs.single_action_space))
 
     def reset(self) -> NDArray[Any]:
-        """New episodes in all copies."""
+        """Start new episodes in all copies."""
         observations, _ = self._envs.reset(seed=self._seed)
         self._seed = None
         return self._seen(observations)
 
     def step_async(self, actions: NDArray[Any]) -> None:
-        """Keep the actions for ``step_wait``."""
+        """Store the actions for ``step_wait``."""
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
-        """One decision in every copy."""
+        """Step all copies."""
         actions = self._actions
         assert actions is not None
         observations, rewards, terminated, truncated, info = self._envs.step(actions)
@@ -91,7 +90,7 @@ class BatchEnv(VecEnv):
         return self._view(observations, actions, rewards)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Copy i starts its next episode from ``seed + i``."""
+        """Set the seed of the next reset: ``seed + i`` for copy i."""
         self._seed = seed
         return [None if seed is None else seed + i for i in range(self.num_envs)]
 
@@ -100,23 +99,23 @@ class BatchEnv(VecEnv):
         self._envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Of the batch, once for every copy asked for: the copies have none of their own."""
+        """Return an attribute of the batch, once for each requested copy."""
         return [getattr(self._envs, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refused: copies have no attributes of their own."""
+        """Raise an error, since copies have no separate attributes."""
         raise AttributeError("the copies of a batch have no attributes of their own to set")
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Refused: copies have no methods of their own."""
+        """Raise an error, since copies have no separate methods."""
         raise AttributeError("the copies of a batch have no methods of their own to call")
 
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: Any = None
     ) -> list[bool]:
-        """Copies have no wrappers of their own."""
+        """Return false, since copies have no separate wrappers."""
         return [False for _ in self._get_indices(indices)]
 
 

@@ -1,4 +1,4 @@
-"""What networks see: observations and rewards on a scale that they like."""
+"""Inputs of networks: scaled observations and rewards."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from agents.arrays import Array
 from agents.base import Problem
 
 MAX_SCALED_REWARD = 5.0
-"""Rewards further from their mean than this many standard deviations are cut off."""
+"""Limit of scaled rewards, in standard deviations from their mean."""
 
 
 class View:
-    """The observation of everyone (time, phase, context), each entry brought to [-1, 1].
+    """Observations (time, phase, context) scaled to [-1, 1].
 
-    With memory, the last action (one of n as n numbers, a point as it is) and its reward follow:
-    what an agent needs that is to learn how to learn. Before the first reward they are 0.
+    With memory, the last action (one-hot for arms) and its reward are appended, which agents that
+    learn to learn need. They are 0 before the first reward.
 
     Args:
-        problem: Gives the bounds.
-        memory: Whether to add the last action and its reward.
+        problem: Problem with the bounds of observations.
+        memory: Append the last action and its reward.
     """
 
     def __init__(self, problem: Problem, *, memory: bool) -> None:
@@ -38,7 +38,7 @@ class View:
 
     @property
     def space(self) -> spaces.Box:
-        """Where the numbers lie; a little beyond [-1, 1] after the last step."""
+        """Space of the inputs; time slightly exceeds [-1, 1] after the last step."""
         return spaces.Box(
             -2 * MAX_SCALED_REWARD, 2 * MAX_SCALED_REWARD, (self.size,), dtype=np.float32
         )
@@ -46,12 +46,12 @@ class View:
     def __call__(
         self, observations: Any, actions: Any = None, rewards: Any = None
     ) -> NDArray[np.float32]:
-        """Observations (copies, fields) as a network sees them, (copies, size).
+        """Return observations (copies, fields) as network inputs (copies, size).
 
         Args:
-            observations: As the environment shows them.
-            actions: The last ones, None if there were none.
-            rewards: What they gave, scaled.
+            observations: Observations of the environment.
+            actions: Last actions, or None.
+            rewards: Scaled rewards of the last actions.
         """
         scaled = (np.asarray(observations, np.float64) - self._middle) / self._half
         if not self._memory:
@@ -67,13 +67,13 @@ class View:
 
 
 class RunningRewardScale:
-    """Rewards minus their mean over their standard deviation, both of what was seen so far."""
+    """Scaling of rewards by the running mean and standard deviation."""
 
     def __init__(self) -> None:
         self._count, self._mean, self._squares = 0.0, 0.0, 0.0
 
     def update(self, rewards: Any) -> None:
-        """Take in rewards of any shape."""
+        """Update mean and deviation with rewards of any shape."""
         values = np.asarray(rewards, dtype=np.float64).ravel()
         if not values.size:
             return
@@ -84,7 +84,7 @@ class RunningRewardScale:
         self._count = count
 
     def __call__(self, rewards: Any) -> Array:
-        """Scaled, and cut off far outside."""
+        """Return rewards scaled and clipped."""
         spread = np.sqrt(self._squares / self._count) if self._squares > 0 else 1.0
         scaled = (np.asarray(rewards, dtype=np.float64) - self._mean) / spread
         return np.clip(scaled, -MAX_SCALED_REWARD, MAX_SCALED_REWARD)

@@ -1,1 +1,1 @@
-"""Agents on one's own data: windows of a table, judged in units of the reward."""
+"""Backtests of agents on windows of a user's table, in units of the reward."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WindowGain(Interval):
-    """Gain over the baseline: a share of its total if ``share``, else by step."""
+    """Gain over the baseline: a share of its total if ``share``, else the gain per step."""
 
     share: bool
 
@@ -50,16 +50,16 @@ class BacktestResult:
     """Total rewards of agents and references in every window.
 
     Attributes:
-        table: File of the table.
+        table: Path of the table.
         series: The table.
-        plan: Its windows.
+        plan: Windows of the table.
         objective: "max" or "min".
-        totals: For every agent and reference the total reward of each window, shape (windows,);
-            with "min" it is the negative of the cost.
+        totals: Total reward of each window by agent or reference, shape (windows,); the negative
+            cost with "min".
         agents: Labels of the agents that finished all windows.
-        baseline: Row that the others are compared with.
-        notes: Windows and agents that were left out, one sentence each.
-        reading: Options of reading the table, see ``read_series``.
+        baseline: Row with which the others are compared.
+        notes: One sentence for each window or agent left out.
+        reading: Options of ``read_series`` with which the table was read.
         schedule_period: Season that a schedule of the whole table would follow.
     """
 
@@ -76,31 +76,31 @@ class BacktestResult:
 
     @property
     def sign(self) -> float:
-        """Factor that makes rewards of the table's values."""
+        """Factor that converts values of the table to rewards: -1 for costs."""
         return -1.0 if self.objective == "min" else 1.0
 
     def total(self, row: str) -> float:
-        """Return the reward, or the cost, of all windows."""
+        """Return the total reward or cost of a row over all windows."""
         return float(self.sign * self.totals[row].sum())
 
     def per_step(self, row: str) -> float:
-        """Return the reward, or the cost, of a step."""
+        """Return the mean reward or cost per step of a row."""
         return self.total(row) / (self.plan.steps * len(self.plan.firsts))
 
     @cached_property
     def ranking(self) -> list[str]:
-        """Agents, the one with the highest reward first."""
+        """Agents by decreasing reward."""
         return sorted(self.agents, key=lambda agent: -self.totals[agent].sum())
 
     @property
     def references(self) -> list[str]:
-        """Rows that were computed and not run, the highest reward first."""
-        there = [name for name in MEANINGS if name in self.totals]
-        return sorted(there, key=lambda name: -self.totals[name].sum())
+        """Reference policies, which are computed rather than run, by decreasing reward."""
+        references = [name for name in MEANINGS if name in self.totals]
+        return sorted(references, key=lambda name: -self.totals[name].sum())
 
     @cached_property
     def shares(self) -> bool:
-        """Return whether shares of totals mean anything: none is below 0, and not all are 0."""
+        """Return whether gains can be shares: no total is negative, and no row has only zeros."""
         values = np.array(list(self.totals.values())) * self.sign
         return bool((values >= 0.0).all() and (values.mean(1) > 0.0).all())
 
@@ -114,11 +114,11 @@ class BacktestResult:
         if len(base) == 1:
             gain = float(row_totals[0] - base[0]) / self.plan.steps
             return WindowGain(gain, np.nan, np.nan, share=False)
-        found = paired_difference(row_totals / self.plan.steps, base / self.plan.steps)
-        return WindowGain(found.estimate, found.low, found.high, share=False)
+        difference = paired_difference(row_totals / self.plan.steps, base / self.plan.steps)
+        return WindowGain(difference.estimate, difference.low, difference.high, share=False)
 
     def content(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return the result as plain data for JSON."""
         return {
             "table": self.table.name,
             "objective": self.objective,
@@ -147,7 +147,7 @@ class BacktestResult:
     def figure(self) -> Figure:
         """Draw the gain of each row over the baseline with its interval, and windows as dots.
 
-        The oracle is left out: no row comes near it, and it would press all others together.
+        The oracle is left out: its gain is so large that the others would be hard to compare.
         """
         from matplotlib.figure import Figure
 
@@ -155,7 +155,7 @@ class BacktestResult:
         figure = Figure(figsize=(8.0, 1.2 + 0.34 * len(rows)), layout="constrained")
         axes = figure.subplots()
         base, factor = self.totals[self.baseline], 100.0 if self.shares else 1.0
-        # One scale for all windows: a share of a window with hardly any reward says little.
+        # One scale for all windows: shares of windows with little reward would be extreme.
         scale = abs(base.mean()) / 100.0 if self.shares else float(self.plan.steps)
         for place, row in enumerate(rows):
             colour, gain = "#0072B2" if row in self.agents else "#777777", self.gain(row)

@@ -45,19 +45,19 @@ LIMITS = Limits(seconds=3600.0)  # of a run: windows of a user's table may be lo
 
 
 class Backtest:
-    """A table, cut into windows, on which agents can be run.
+    """A table cut into windows, on which agents can be run.
 
     Args:
         table: A path to a table.
-        periods: Its seasons in steps, the main one first; None to find them.
-        objective: "max", or "min" where the table has costs.
-        windows: Number of windows; None to choose.
-        window_steps: Decisions in each; None to choose.
-        warm_start: Steps before each that all agents know; None for two seasons.
-        reading: Options of reading the table, see ``read_series``.
+        periods: Seasons in steps, the main one first; None to detect them.
+        objective: "max", or "min" if the values are costs.
+        windows: Number of windows; None to choose it automatically.
+        window_steps: Decisions in each window; None to choose it automatically.
+        warm_start: Steps before each window that all agents know; None for two seasons.
+        reading: Options of ``read_series``.
 
     Raises:
-        DataError: If the table cannot be read, or has no room for the windows.
+        DataError: If the table cannot be read or is too short for the windows.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Backtest:
         self.table, self.objective, self.reading = Path(table), objective, dict(reading or {})
         self.series = series = read_series(self.table, **self.reading)
         if periods is None:
-            found = find_seasons(series.values, grid=series.grid, objective=objective).found
-            periods = [season.period for season in found]
+            search = find_seasons(series.values, grid=series.grid, objective=objective)
+            periods = [season.period for season in search.seasons]
         self.periods = tuple(periods)
         self.plan = plan_windows(
             len(series.values),
@@ -90,36 +90,36 @@ class Backtest:
         self._rewards = rewards_of(without_gaps(series.values), objective)
 
     def _worlds(self) -> list[dict[str, Any]]:
-        """Return the windows as worlds, without those of too many gaps."""
+        """Return the windows as worlds, without those that have too many gaps."""
         worlds = window_worlds(self.table.stem, self.series, self.plan, self.objective)
-        kept = []
+        usable = []
         for world, first in zip(worlds, self.plan.firsts, strict=True):
             try:
                 self._make(world)
-                kept.append((world, first))
+                usable.append((world, first))
             except UnknownWorldError as error:
                 reason = str(error).removeprefix(f"{REPLAY}: ")
                 self.refused.append(f"The window from {world['arguments']['start']}: {reason}")
-        if not kept:
+        if not usable:
             raise DataError(
                 *self.series.scarce_arms() or [f"no window can be used: {self.refused[0]}"]
             )
-        self.plan = replace(self.plan, firsts=tuple(first for _, first in kept))
-        return [world for world, _ in kept]
+        self.plan = replace(self.plan, firsts=tuple(first for _, first in usable))
+        return [world for world, _ in usable]
 
     def _make(self, world: Mapping[str, Any]) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # gaps are reported once, of the whole table
+            warnings.simplefilter("ignore")  # gaps are reported once, for the whole table
             return WorldSpec(world["id"], world["arguments"]).make()
 
     def default_agents(self) -> tuple[str, ...]:
-        """Return a few agents of the zoo, of which one is near the best on most tables."""
+        """Return a small set of agents, one of which is close to the best on most tables."""
         if not self.plan.periods:
             return ("auto-gp-ucb", *SEASONLESS)
         return ("seasons-gp-ucb", *ONE_SEASON) if len(self.plan.periods) > 1 else ONE_SEASON
 
     def protocol(self, agents: Sequence[str] | None = None) -> Protocol:
-        """Return all windows as one task, for these agents or the default ones."""
+        """Return a protocol with all windows, for these agents or the default ones."""
         entries = tuple(agent_entries(agents or self.default_agents()))
         for label in (entry.label for entry in entries):
             if label in MEANINGS:
@@ -142,28 +142,28 @@ class Backtest:
         workers: int | None = None,
         on_progress: Callable[[Progress], object] = lambda progress: None,
     ) -> tuple[BacktestResult, Results]:
-        """Run agents on all windows, and compare their rewards with the references.
+        """Run agents on all windows and compare their rewards with reference policies.
 
         Args:
-            agents: In the command line's notation; None for the default ones.
-            baseline: The agent or reference that the others are compared with.
-            store: Where results are kept; None for memory.
-            workers: Processes; 0 for this one; None for one per core.
-            on_progress: Called with the progress.
+            agents: Agents in the command line's notation; None for the default ones.
+            baseline: Agent or reference with which the others are compared.
+            store: Store or file for the results; None to keep them in memory.
+            workers: Number of processes; 0 for this process, None for one per core.
+            on_progress: Callback that receives the progress.
 
         Raises:
-            ProtocolError: If there is no such agent or baseline.
+            ProtocolError: If an agent or the baseline is unknown.
         """
         protocol = self.protocol(agents)
         labels = [entry.label for entry in protocol.agents]
-        there = [name for name in MEANINGS if self.plan.periods or name not in SCHEDULES]
-        if baseline not in (*labels, *there):
-            known = ", ".join((*labels, *there))
-            raise ProtocolError(f"there is no baseline {baseline!r}; there are {known}")
+        known_references = [name for name in MEANINGS if self.plan.periods or name not in SCHEDULES]
+        if baseline not in (*labels, *known_references):
+            known = ", ".join((*labels, *known_references))
+            raise ProtocolError(f"unknown baseline {baseline!r}: expected one of {known}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results = run(protocol, store=store, workers=workers, on_progress=on_progress)
-        failed = {(one.agent, str(one.reason)): one.env for one in reversed(results.failures)}
+        failed = {(f.agent, str(f.reason)): f.env for f in reversed(results.failures)}
         self.failed = [
             f"{agent} failed in {env}: {reason}" for (agent, reason), env in failed.items()
         ]
@@ -171,14 +171,14 @@ class Backtest:
         frame = frame.reindex(columns=[world["label"] for world in self.worlds]).dropna()
         finished = tuple(agent for agent in labels if agent in frame.index)
         totals = {agent: frame.loc[agent].to_numpy(dtype=np.float64) for agent in finished}
-        schedules = self.periods if self.plan.periods else ()  # if agents know a season
+        schedules = self.periods if self.plan.periods else ()  # only if agents know a season
         for world, first in zip(self.worlds, self.plan.firsts, strict=True):
             before = self._rewards[:first]
             references = window_references(self._make(world), before, schedules)
             for name, total in references.items():
                 totals[name] = np.append(totals.get(name, []), total)
         if baseline not in totals:
-            raise ProtocolError(f"the baseline {baseline!r} has not finished all windows")
+            raise ProtocolError(f"the baseline {baseline!r} did not finish all windows")
         result = BacktestResult(
             table=self.table,
             series=self.series,

@@ -1,4 +1,4 @@
-"""Windows of a table, each a replayed world, and the rewards of reference policies in them."""
+"""Windows of a table as replayed worlds, and the rewards of reference policies in them."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ LEARNED, LEARNED_FIXED = "learned-schedule", "learned-fixed"
 SCHEDULES = (HINDSIGHT, LEARNED)  # these need a season
 MEANINGS = {
     ORACLE: "the best arm of every step, which is known only afterwards",
-    HINDSIGHT: "the best arm of each phase of the season told first, in hindsight for each window",
+    HINDSIGHT: "the best arm of each phase of the main season, in hindsight for each window",
     LEARNED: "the best arm of each phase in all data before the window, by the season worth most",
     FIXED: "the best arm of each window, in hindsight",
     LEARNED_FIXED: "the best arm of all data before the window",
     UNIFORM: "an arm at random",
 }
 REPLAY = "PeriodicGP-Replay-v0"
-WANTED_WINDOWS = 8  # fewer make wide intervals, more leave little to learn from
-MIN_WINDOWS = 4  # of whole long seasons; with fewer, a shorter season is taken
-MAX_STEPS = 1008  # of a window by default, six weeks of hours: agents grow slower with time
-MIN_REPEATS = 10  # of a season in a window, so that an agent can learn its phases
-WARM_SEASONS = 2  # before a window, known to all agents by default
+WANTED_WINDOWS = 8  # fewer windows give wide intervals, more leave little to learn from
+MIN_WINDOWS = 4  # windows of whole long seasons; with fewer, a shorter season is used
+MAX_STEPS = 1008  # default limit of a window, six weeks of hours: agents slow down with time
+MIN_REPEATS = 10  # repetitions of a season in a window that let an agent learn its phases
+WARM_SEASONS = 2  # seasons before a window that all agents know by default
 
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """Windows of a table, each after a warm start that agents know.
+    """Windows of a table, each preceded by a warm start that agents know.
 
     Attributes:
-        firsts: Step of the table at which each window begins, without its warm start.
+        firsts: First step of each window in the table, after its warm start.
         steps: Decisions in a window.
         warm: Steps of the warm start.
-        season: Season of which a window has a whole number, None without one.
-        periods: Seasons that fit into a window and are told to agents, the main one first.
+        season: Season that divides a window into whole repetitions, or None.
+        periods: Seasons that fit into a window and are known to agents, the main one first.
     """
 
     firsts: tuple[int, ...]
@@ -68,45 +68,45 @@ def plan_windows(
     steps: int | None = None,
     warm: int | None = None,
 ) -> WindowPlan:
-    """Cut a table into windows that do not overlap, to its end.
+    """Cut a table into adjacent windows that end with the table.
 
-    A window has a whole number of the longest season that leaves room for four windows; there are
-    eight of them, or more where they would have more than 1,008 steps. The rest stays at the
-    beginning of the table, where it is known before.
+    A window holds whole repetitions of the longest season that leaves room for four windows. There
+    are eight windows, or more if they would exceed 1,008 steps. The remaining steps precede the
+    first window.
 
     Args:
         length: Steps of the table.
-        periods: Its seasons in steps, the main one first; none if there is none.
-        windows: Number of windows; None to choose.
-        steps: Decisions in each; None to choose.
+        periods: Seasons in steps, the main one first; may be empty.
+        windows: Number of windows; None to choose it automatically.
+        steps: Decisions in each window; None to choose it automatically.
         warm: Steps of the warm start; None for two seasons.
 
     Raises:
-        DataError: If there is no room for them.
+        DataError: If the table is too short.
     """
     seasons: list[float | None] = [*sorted(periods, reverse=True)]
     for season in seasons or [None]:
         known = warm if warm is not None else round(WARM_SEASONS * (season or 0.0))
-        each = steps or _window_steps(length - known, season, windows)
-        room = max((length - known) // max(each, 1), 0)
+        window_steps = steps or _window_steps(length - known, season, windows)
+        room = max((length - known) // max(window_steps, 1), 0)
         if room >= (windows or MIN_WINDOWS):
             break
     if room < (windows or 1):
         wanted = "a window" if windows is None else f"{windows:,} windows"
         raise DataError(
-            f"{length:,} steps have no room for {wanted}: a warm start of {known:,} steps and "
-            f"{each:,} steps to decide are needed"
+            f"{length:,} steps are too few for {wanted}: a warm start of {known:,} steps and "
+            f"{window_steps:,} steps to decide are needed"
         )
     count = windows or room
-    firsts = tuple(length - each * (count - i) for i in range(count))
-    told = (period for period in periods if period <= each)
+    firsts = tuple(length - window_steps * (count - i) for i in range(count))
+    fitting = (period for period in periods if period <= window_steps)
     # Sorting is stable: seasons that repeat often enough stay in their order.
-    often = sorted(told, key=lambda period: known + each < MIN_REPEATS * period)
-    return WindowPlan(firsts, each, known, season, tuple(often))
+    ordered = sorted(fitting, key=lambda period: known + window_steps < MIN_REPEATS * period)
+    return WindowPlan(firsts, window_steps, known, season, tuple(ordered))
 
 
 def _window_steps(room: int, season: float | None, windows: int | None) -> int:
-    """Return the length of windows of whole seasons."""
+    """Return the length of a window that holds whole seasons."""
     wanted = room // windows if windows else min(room // WANTED_WINDOWS, MAX_STEPS)
     unit = season or 1.0
     return round(max(wanted // unit, 1.0) * unit)
@@ -116,7 +116,7 @@ def window_worlds(
     name: str, series: Series, plan: WindowPlan, objective: str
 ) -> list[dict[str, Any]]:
     """Return the windows of a plan as worlds that replay a clean copy of the table."""
-    # A replay has a period; without a season agents are not told it, and it counts for nothing.
+    # A replay needs a period; without a season it is hidden from agents and has no effect.
     periods: Any = list(plan.periods) or [float(plan.steps)]
     arguments = {
         "data": str(write_clean(series)),
@@ -142,9 +142,9 @@ def window_worlds(
 
 
 def write_clean(series: Series) -> Path:
-    """Write a table in the form that ``PeriodicGP-Replay-v0`` reads, named by its content.
+    """Write a table for ``PeriodicGP-Replay-v0``, named by a hash of its content.
 
-    Other processes read it, and runs of a table that was seen before are found in the store.
+    Worker processes read the file, and the stable name lets stores reuse results of equal tables.
     """
     times = series.times
     if isinstance(times, pd.DatetimeIndex) and times.tz is not None:
@@ -162,31 +162,32 @@ def write_clean(series: Series) -> Path:
 def window_references(
     env: PeriodicBanditEnv, before: Array, periods: Sequence[float]
 ) -> dict[str, float]:
-    """Return the total reward of each of ``MEANINGS`` in one window.
+    """Return the total reward of each policy in ``MEANINGS`` in one window.
 
     Args:
         env: The window, a replayed table.
         before: Rewards of all arms at all steps before the window, shape (steps, arms).
-        periods: Seasons in steps. The learned schedule has the one that was worth most before,
-            judged by seasons left out; without any there are no schedules.
+        periods: Seasons in steps. The learned schedule follows the one with the largest gain in the
+            data before the window, by cross-validation over seasons; without seasons, schedules are
+            omitted.
     """
     env.reset(seed=0)
     assert env.episode is not None
     process, first = env.episode.process, env.episode.first_step
     arms = np.arange(env.public.n_actions or 0)
     rewards = np.array([process.mean(arms, first + t) for t in range(env.horizon)])
-    found = {name: float(each.sum()) for name, each in reference_rewards(env).items()}
+    totals = {name: float(policy.sum()) for name, policy in reference_rewards(env).items()}
     steps = np.arange(len(before) + len(rewards))
-    found[LEARNED_FIXED] = _learned(before, rewards, np.zeros_like(steps))
+    totals[LEARNED_FIXED] = _learned(before, rewards, np.zeros_like(steps))
     if periods:
-        found[LEARNED] = _learned(before, rewards, phase_bins(steps, worth_most(before, periods)))
+        totals[LEARNED] = _learned(before, rewards, phase_bins(steps, worth_most(before, periods)))
     else:
-        del found[HINDSIGHT]
-    return {name: found[name] for name in MEANINGS if name in found}
+        del totals[HINDSIGHT]
+    return {name: totals[name] for name in MEANINGS if name in totals}
 
 
 def worth_most(before: Array, periods: Sequence[float]) -> float:
-    """Return the season by whose phases a schedule gains most, judged by seasons left out."""
+    """Return the season whose schedule gains most, by cross-validation over seasons."""
 
     def worth(period: float) -> float:
         gain = measure_gain(before, period) if len(before) else None
@@ -196,9 +197,9 @@ def worth_most(before: Array, periods: Sequence[float]) -> float:
 
 
 def _learned(before: Array, rewards: Array, bins: NDArray[np.intp]) -> float:
-    """Return the total reward of the arms that were best before in the same bin.
+    """Return the total reward of the arms that were best in the same bin before the window.
 
-    In a bin without data it is the arm that was best in all, and without any data an arm at random.
+    A bin without data uses the arm that was best overall; without any data, arms are random.
     """
     if not len(before):
         return float(rewards.mean(1).sum())

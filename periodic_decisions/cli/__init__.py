@@ -1,4 +1,4 @@
-"""The console script ``periodic-gp``: the commands of the evaluation, and those on own data."""
+"""Console script ``periodic-gp``: commands of the evaluation, and commands for your own data."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ OWN = {
     ),
     "backtest": Command(
         "periodic_decisions.cli.backtest:backtest",
-        "Try agents on your own data, window by window, and say which one to use.",
+        "Test agents on your own data, window by window, and report which one to use.",
     ),
     "decide": Command(
         "periodic_decisions.cli.decide:app",
-        "Decide in production: ask for a choice, tell its reward, from one file.",
+        "Decide in production: ask for a choice and tell its reward, with all state in one file.",
     ),
     "learn-prior": Command(
         "periodic_decisions.cli.learn_prior:learn_prior",
         "Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence.",
     ),
 }
-"""Commands whose options are arguments of the reader of tables."""
+"""Commands whose options are arguments of ``read_series``."""
 COMMANDS = cli.COMMANDS | OWN
 
 

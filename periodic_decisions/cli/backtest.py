@@ -35,9 +35,9 @@ from periodic_decisions.cli.options import (
     TimeFormatOption,
     TimezoneOption,
     check_folder,
-    given,
     in_a_shell,
     is_log,
+    options_set,
     say_table,
 )
 
@@ -52,39 +52,39 @@ def backtest(
     agents: Annotated[
         list[str] | None,
         typer.Option(
-            help="An agent to try: name, name:setting=value, module:Class or file.py:Class; give "
-            "the option several times for several agents. By default a few of the zoo."
+            help="Agent to test: name, name:setting=value, module:Class or file.py:Class; repeat "
+            "the option for several agents. Default: a small set from the zoo."
         ),
     ] = None,
     period: PeriodOption = None,
     windows: Annotated[
         int | None,
-        typer.Option(min=1, help="How many windows the table is cut into; 1 for all of it."),
+        typer.Option(min=1, help="Number of windows; 1 for the whole table."),
     ] = None,
     window_steps: Annotated[
-        int | None, typer.Option(min=1, help="How many decisions a window has.")
+        int | None, typer.Option(min=1, help="Number of decisions in a window.")
     ] = None,
     warm_start: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Steps before each window of which every agent is told the best arm and its "
-            "reward; by default two seasons.",
+            help="Steps before each window for which all agents know the best arm and its reward; "
+            "default: two seasons.",
         ),
     ] = None,
     baseline: Annotated[
-        str, typer.Option(help="The agent or reference that the others are compared with.")
+        str, typer.Option(help="Agent or reference with which the others are compared.")
     ] = "best-fixed",
     objective: ObjectiveOption = ObjectiveName.max,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the gains over the baseline into this file.")
+        Path | None, typer.Option(help="File for a figure of the gains over the baseline.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(help="Write a page of all results, by regret, into this file.")
+        Path | None, typer.Option(help="File for an HTML page of all results, by regret.")
     ] = None,
     store: Annotated[
         Path | None,
-        typer.Option(help="A file to keep results in: what is there is not run again."),
+        typer.Option(help="File that stores results; stored runs are not repeated."),
     ] = None,
     workers: ProcessesOption = None,
     as_json: JsonOption = False,
@@ -101,7 +101,7 @@ def backtest(
     timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
 ) -> None:
-    """Try agents on your own data, window by window, and say which one to use."""
+    """Test agents on your own data, window by window, and report which one to use."""
     from evaluation.progress import Reporter
     from evaluation.specs import agent_entries
     from periodic_decisions.backtest.run import Backtest
@@ -111,8 +111,8 @@ def backtest(
         check_picture(picture)
     if page is not None:
         check_folder(page)
-    list(agent_entries(agents or []))  # reports a misspelt name before the table is read
-    reading = given(
+    list(agent_entries(agents or []))  # reports a misspelled name before the table is read
+    reading = options_set(
         time_column=time_column,
         arm_column=arm_column,
         reward_column=reward_column,
@@ -153,7 +153,7 @@ def backtest(
         for note in tested.failed:
             say_prose(f"Left out: {note}")
         for row, lines in commands.items():
-            say(f"Set up {row}{', if all arms are measured' * (row not in result.agents)}:")
+            say(f"Set up {row}{' (needs the rewards of all arms)' * (row not in result.agents)}:")
             say("\n".join(f"  {line}" for line in lines))
     if picture is not None:
         save_picture(result.figure(), picture)
@@ -172,7 +172,7 @@ def plan_lines(tested: Backtest) -> list[str]:
 
     plan, series = tested.plan, tested.series
     seasons = [f"{period:,.6g}" for period in tested.periods]
-    told = [f"{period:,.6g}" for period in plan.periods]
+    known = [f"{period:,.6g}" for period in plan.periods]
     troubles = [in_a_shell(sentence(trouble)) for trouble in series.troubles()]
     left_out = [f"Left out: {refused.removesuffix('.')}." for refused in tested.refused]
     return [
@@ -180,9 +180,10 @@ def plan_lines(tested: Backtest) -> list[str]:
         f"{len(series.names):,} arms, {series.span()}.",
         *troubles,
         f"Seasons in steps, the main one first: {', '.join(seasons) or 'none'}; agents know "
-        f"{', '.join(told) or 'none'}, those that fit into a window (--window-steps).",
-        f"{count(len(plan.firsts), 'window')} of {plan.steps:,} steps, one after the other up to "
-        f"the end; before each, agents know the best arm of {plan.warm:,} steps and its reward "
+        f"{', '.join(known) or 'none'}, the seasons that fit into a window (--window-steps).",
+        f"{count(len(plan.firsts), 'window')} of {plan.steps:,} consecutive steps, up to "
+        f"the "
+        f"end; before each, agents know the best arm of {plan.warm:,} steps and its reward "
         "(--warm-start).",
         *left_out,
     ]
@@ -203,8 +204,8 @@ def _print_rows(result: BacktestResult) -> None:
     for name in result.references:
         say(f"  {name}: {MEANINGS[name]}")
     say_prose(
-        "Intervals cover 95 %, paired over windows; the best of several agents is a little worse "
-        "than it looks.\n"
+        "Intervals have 95 % coverage, paired over windows. The estimate of the best of several "
+        "agents is slightly optimistic.\n"
     )
 
 
@@ -213,5 +214,5 @@ def _write_page(path: Path, results: Results) -> None:
     from evaluation.page.content import store_content
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # gaps were reported, of the whole table
+        warnings.simplefilter("ignore")  # gaps were reported for the whole table
         write_page(path, store_content(results))

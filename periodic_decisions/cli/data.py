@@ -26,9 +26,9 @@ from periodic_decisions.cli.options import (
     TimeColumnOption,
     TimeFormatOption,
     TimezoneOption,
-    given,
     in_a_shell,
     is_log,
+    options_set,
     write,
 )
 
@@ -44,10 +44,10 @@ app.command("log")(evaluate_log)
 def import_files(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Files of the portal (csv, txt or zip), or folders of them."),
+        typer.Argument(help="Files of the portal (csv, txt or zip), or folders with such files."),
     ],
 ) -> None:
-    """Parse files of the Madrid portal once, into this computer's data folder."""
+    """Parse files of the Madrid portal into the data folder of this computer."""
     from evaluation.progress import draw
     from periodic_envs.data.madrid.importing import import_paths
 
@@ -59,29 +59,29 @@ def import_files(
 @app.command()
 def download(
     source: Annotated[
-        str, typer.Argument(help="The source to download from; there is one: madrid.")
+        str, typer.Argument(help="The source to download from; the only one is madrid.")
     ],
     year: Annotated[
         list[int],
-        typer.Option(help="The year to download; give the option several times for several years."),
+        typer.Option(help="Year to download; repeat the option for several years."),
     ],
     url: Annotated[
-        str | None, typer.Option(help="The address of the zip file, instead of the known one.")
+        str | None, typer.Option(help="Address of the zip file; default: the known address.")
     ] = None,
 ) -> None:
-    """Get a year of measurements from the city's portal, and import it."""
+    """Download years of measurements from the city's portal and import them."""
     from evaluation.progress import draw
     from periodic_envs.data.madrid.download import addresses, download_year
 
     if source != "madrid":
-        raise CommandError(f"there is no source {source!r}; there is: madrid")
+        raise CommandError(f"unknown source {source!r}: the only source is madrid")
     if url is not None and len(year) > 1:
-        raise CommandError("--url is the address of one year: give one --year with it")
-    for one in year:
-        address = url or addresses().get(one)
-        say(f"Madrid {one}" + (f" from {address}" if address else ""))
+        raise CommandError("--url is the address of one year: give a single --year with it")
+    for number in year:
+        address = url or addresses().get(number)
+        say(f"Madrid {number}" + (f" from {address}" if address else ""))
         imported = download_year(
-            one, address=url, on_bytes=lambda done, _: draw(f"{done / 1e6:,.1f} MB")
+            number, address=url, on_bytes=lambda done, _: draw(f"{done / 1e6:,.1f} MB")
         )
         draw("")
         _report(imported)
@@ -90,21 +90,22 @@ def download(
 @app.command("list")
 def list_data(
     provenance: Annotated[
-        bool, typer.Option("--provenance", help="Show every imported file with its SHA-256.")
+        bool, typer.Option("--provenance", help="Show all imported files with their SHA-256.")
     ] = False,
 ) -> None:
-    """List the imported years, their files, and their folder."""
+    """List the imported years, their files and the data folder."""
     from periodic_envs.data import DataError
     from periodic_envs.data.madrid import cache
 
     say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
     if cache.absence():
-        say(f"Note: {cache.absence()}; an import will make it.")
+        say(f"Note: {cache.absence()}; an import creates it.")
     years, damaged = cache.years(), []
     if not years:
         say(
-            "Nothing is imported. Get Madrid with: periodic-gp data download madrid --year 2018\n"
-            "or, from files that you have: periodic-gp data import PATH..."
+            "No data are imported. Download Madrid's with: periodic-gp data download madrid --year "
+            "2018\n"
+            "or import files that you have: periodic-gp data import PATH..."
         )
     for year in years:
         try:
@@ -120,12 +121,12 @@ def _say_entry(entry: YearEntry, provenance: bool) -> None:
 
     say(_entry_line(entry))
     say(f"    magnitudes {', '.join(magnitude_name(m) for m in entry.magnitudes)}")
-    archives = dict.fromkeys(one["file"].partition(":")[0] for one in entry.imports)
+    archives = dict.fromkeys(source["file"].partition(":")[0] for source in entry.imports)
     say(f"    {len(entry.imports)} files, from {', '.join(archives)}")
-    for one in entry.imports if provenance else ():
-        origin = f", from {one['from']}" if "from" in one else ""
-        about = f"{one['imported']}  {one['file']}, {one['lines']:,} lines"
-        say(f"    {about}, sha256 {one['sha256'][:12]}{origin}")
+    for source in entry.imports if provenance else ():
+        origin = f", from {source['from']}" if "from" in source else ""
+        about = f"{source['imported']}  {source['file']}, {source['lines']:,} lines"
+        say(f"    {about}, sha256 {source['sha256'][:12]}{origin}")
 
 
 def _entry_line(entry: YearEntry) -> str:
@@ -142,8 +143,8 @@ def _report(imported: Imported) -> None:
     for entry in imported.entries:
         say(_entry_line(entry))
     if imported.ignored:
-        say(f"Not files of the portal, passed over: {', '.join(imported.ignored)}")
-    say(f"Kept in {cache.folder()}")
+        say(f"Ignored, not files of the portal: {', '.join(imported.ignored)}")
+    say(f"Stored in {cache.folder()}")
 
 
 @app.command()
@@ -151,15 +152,15 @@ def check(
     file: TableArgument,
     period: Annotated[
         float | None,
-        typer.Option(min=2.0, help="The period in steps, instead of the one that is found."),
+        typer.Option(min=2.0, help="Period in steps; default: the detected period."),
     ] = None,
     objective: ObjectiveOption = ObjectiveName.max,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the data and the season into this file.")
+        Path | None, typer.Option(help="File for a figure of the data and the season.")
     ] = None,
     schedule: Annotated[
         Path | None,
-        typer.Option(help="Write the schedule (which arm when, and what it gains) as CSV."),
+        typer.Option(help="CSV file for the schedule: the arm of each slot, and its gain."),
     ] = None,
     time_column: TimeColumnOption = None,
     arm_column: ArmColumnOption = None,
@@ -174,9 +175,9 @@ def check(
     timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
 ) -> None:
-    """Look at your own data: what it holds, its season, what knowing it gains, and which arm when.
+    """Describe your own data: readings, seasons, the gain from knowing them, and a schedule.
 
-    It ends with a schedule, the best arm of each hour, weekday or month.
+    The schedule names the best arm of each hour, weekday or month.
     """
     from evaluation.progress import Reporter
     from periodic_decisions.backtest.setup_commands import as_options
@@ -186,8 +187,8 @@ def check(
     if picture is not None:
         check_picture(picture)
     if schedule is not None and schedule.suffix.lower() != ".csv":
-        raise CommandError(f"a schedule's name must end in .csv, got {schedule.name!r}")
-    reading = given(
+        raise CommandError(f"the name given to --schedule must end in .csv, got {schedule.name!r}")
+    reading = options_set(
         time_column=time_column,
         arm_column=arm_column,
         reward_column=reward_column,
@@ -204,31 +205,31 @@ def check(
         return
     with Reporter(f"Reading {file.name} and looking for its seasons"):
         series = read_series(file, **reading)
-        found = check_series(series, source=file.name, period=period, objective=objective.value)
-    for line in found.lines():
+        result = check_series(series, source=file.name, period=period, objective=objective.value)
+    for line in result.lines():
         (say if line.startswith(" ") else say_prose)(in_a_shell(line))
     costs = {} if objective is ObjectiveName.max else {"objective": objective.value}
     options = as_options({**costs, **reading})
-    say(f"\nWhich agent to use: periodic-gp backtest {shlex.quote(str(file))}{options}")
+    say(f"\nTo choose an agent: periodic-gp backtest {shlex.quote(str(file))}{options}")
     if schedule is not None:
-        write(schedule, found.schedule.csv().encode())
+        write(schedule, result.schedule.csv().encode())
         say(f"Wrote the schedule into {schedule}")
     if picture is not None:
         from periodic_decisions.seasons.figure import check_figure
 
-        save_picture(check_figure(found), picture)
-        say(f"Drew it into {picture}")
+        save_picture(check_figure(result), picture)
+        say(f"Wrote the figure into {picture}")
 
 
 @app.command()
 def example(
     file: Annotated[Path, typer.Argument(help="The file to write, for example demand.csv.")],
 ) -> None:
-    """Write the example table: four weeks of hourly demand at five places, invented."""
+    """Write the example table: four weeks of synthetic hourly demand at five places."""
     from periodic_envs.worlds.replay import EXAMPLE
 
     content = EXAMPLE.read_bytes()
     if file.exists() and not (file.is_file() and file.read_bytes() == content):
-        raise CommandError(f"{str(file)!r} is there already: choose another name")
+        raise CommandError(f"{str(file)!r} already exists: choose another name")
     write(file, content)
     say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")

@@ -1,4 +1,4 @@
-"""Decide in production: ask for a choice, tell its reward, from one file."""
+"""Decide in production: ask for a choice and tell its reward, with all state in one file."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from periodic_decisions.cli.options import (
     SeparatorOption,
     TimeColumnOption,
     TimeFormatOption,
-    given,
+    options_set,
     write,
 )
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
-StateArgument = Annotated[Path, typer.Argument(help="The file that the decider is kept in.")]
+StateArgument = Annotated[Path, typer.Argument(help="File of the decider.")]
 AgentOption = Annotated[
     str | None,
     typer.Option(
-        help="The agent that the decider was made with, if it comes from a file of yours "
-        "(mine.py:Mine): the decider does not import it unless you name it again."
+        help="The decider's agent, if it comes from your own file (my_agent.py:MyAgent): such "
+        "files are imported only if you name them again."
     ),
 ]
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the file if it is there already.")
+    bool, typer.Option("--overwrite", help="Replace the file if it exists.")
 ]
 AtOption = Annotated[
-    str | None, typer.Option(help="The time, such as '2026-11-16 09:00'; by default now.")
+    str | None, typer.Option(help="Time of the decision, such as '2026-11-16 09:00'; default: now.")
 ]
 
 
@@ -51,39 +51,38 @@ AtOption = Annotated[
 def init(
     state: StateArgument,
     arms: Annotated[
-        list[str], typer.Option(help="What can be chosen; give the option for each arm.")
+        list[str], typer.Option(help="Name of an arm; repeat the option for each arm.")
     ],
-    step: Annotated[str, typer.Option(help="How often choices differ, such as 15min or 1h.")],
+    step: Annotated[str, typer.Option(help="Length of a step, such as 15min or 1h.")],
     seasons: Annotated[
         list[str] | None,
         typer.Option(
-            help="What repeats, such as '1 day'; give the option for each season, the main one "
-            "first."
+            help="Length of a season, such as '1 day'; repeat the option for several, the main "
+            "one first."
         ),
     ] = None,
     agent: Annotated[
-        str, typer.Option(help="The agent that decides; periodic-gp agents lists them.")
+        str,
+        typer.Option(help="Agent that decides; 'periodic-gp agents' lists the available agents."),
     ] = "auto-gp-ucb",
     timezone: Annotated[
         str | None,
-        typer.Option(help="The time zone whose clocks you go by, such as Europe/Madrid."),
+        typer.Option(help="Time zone of times without an offset, such as Europe/Madrid."),
     ] = None,
     objective: ObjectiveOption = ObjectiveName.max,
-    explore: Annotated[
-        float, typer.Option(help="Share of choices that are made at random, from 0 to 1.")
-    ] = 0.0,
+    explore: Annotated[float, typer.Option(help="Share of random choices, from 0 to 1.")] = 0.0,
     remember: Annotated[
-        int | None, typer.Option(help="How many choices, and how many rewards, are kept.")
+        int | None, typer.Option(help="Number of choices, and of rewards, that are stored.")
     ] = None,
     start: Annotated[
-        str | None, typer.Option(help="The first time; by default that of the first choice.")
+        str | None, typer.Option(help="First time; default: the time of the first choice.")
     ] = None,
 ) -> None:
-    """Make a decider, and the file that it is kept in."""
+    """Create a decider and its file."""
     from periodic_decisions.decider.decider import Decider
 
     if state.exists():
-        raise CommandError(f"{str(state)!r} is there already: remove it first, or take another")
+        raise CommandError(f"{str(state)!r} already exists: remove it, or choose another name")
     decider = Decider(
         arms,
         step=step,
@@ -93,14 +92,14 @@ def init(
         objective=objective.value,
         explore=explore,
         start=start,
-        **given(remember=remember),
+        **options_set(remember=remember),
     )
     decider.save(state)
-    say(f"Made {state}: {', '.join(decider.arms)}, every {decider.settings['step']}")
+    say(f"Created {state}: {', '.join(decider.arms)}, every {decider.settings['step']}")
     file = shlex.quote(str(state))
     say_prose(
-        f"Next: periodic-gp decide learn {file} TABLE if there is a past; then ask {file}, and "
-        f"tell {file} ID REWARD when it is known."
+        f"Next: periodic-gp decide learn {file} TABLE if you have past rewards; then ask {file}, "
+        f"and tell {file} ID REWARD when the reward is known."
     )
 
 
@@ -111,12 +110,12 @@ def ask(
     agent: AgentOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose an arm, and print it with the id under which its reward is told."""
+    """Choose an arm and print it with the id of the choice."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
         choice = decider.choose(at)
-    if as_json:  # only now is the choice on the disk
+    if as_json:  # print only after the choice is on disk
         typer.echo(json.dumps(asdict(choice), default=str))
         return
     say(f"arm          {choice.arm}")
@@ -132,22 +131,24 @@ def ask(
 def tell(
     state: StateArgument,
     choice: Annotated[
-        str, typer.Argument(metavar="ID", help="The id that ask printed; open lists them.")
+        str, typer.Argument(metavar="ID", help="Id printed by 'ask'; 'open' lists the ids.")
     ],
-    reward: Annotated[float, typer.Argument(metavar="REWARD", help="Its reward, a number.")],
+    reward: Annotated[
+        float, typer.Argument(metavar="REWARD", help="Reward of the choice, a number.")
+    ],
     agent: AgentOption = None,
 ) -> None:
-    """Tell the reward of a choice."""
+    """Report the reward of a choice."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
         decider.tell(choice, reward)
-    say(f"Learned that {choice} gave {reward:g}")
+    say(f"Learned the reward {reward:g} of {choice}")
 
 
 @app.command("open")
 def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOption = False) -> None:
-    """List the choices whose rewards were not told yet, with their ids."""
+    """List the choices without a reward, with their ids."""
     from periodic_decisions.decider.decider import Decider
 
     log = Decider.load(state, agent=agent).log
@@ -155,7 +156,7 @@ def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOpti
     if as_json:
         typer.echo(json.dumps(waiting.to_dict("records"), default=str))
     elif waiting.empty:
-        say("No choice is open: all rewards were told.")
+        say("No choice is open: all rewards are known.")
     else:
         say(waiting.to_string(index=False))
 
@@ -164,7 +165,7 @@ def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOpti
 def learn(
     state: StateArgument,
     table: Annotated[
-        Path, typer.Argument(help="A table of all arms, or a log: .csv, .tsv, .txt or .parquet.")
+        Path, typer.Argument(help="Table of all arms, or a log: .csv, .tsv, .txt or .parquet.")
     ],
     agent: AgentOption = None,
     time_column: TimeColumnOption = None,
@@ -180,19 +181,19 @@ def learn(
     again: Annotated[
         bool,
         typer.Option(
-            "--again", help="Let rewards count that are known already, instead of skipping them."
+            "--again", help="Count rewards that are already known instead of skipping them."
         ),
     ] = False,
 ) -> None:
     """Learn from a table of all arms, wide or long, or from a log of choices.
 
-    What is known already is skipped, so that a table that grows can be learned every day.
+    Rewards that are already known are skipped, so that a growing table can be learned repeatedly.
     """
     from evaluation.progress import Reporter
     from evaluation.runner import Progress
     from periodic_decisions.decider.decider import Decider
 
-    reading = given(
+    reading = options_set(
         time_column=time_column,
         arm_column=arm_column,
         reward_column=reward_column,
@@ -219,17 +220,17 @@ def learn(
 def plan(
     state: StateArgument,
     at: AtOption = None,
-    steps: Annotated[int, typer.Option(help="How many steps to plan.")] = 24,
+    steps: Annotated[int, typer.Option(help="Number of steps to plan.")] = 24,
     csv: Annotated[
-        Path | None, typer.Option(help="Write the plan into this CSV file instead.")
+        Path | None, typer.Option(help="CSV file for the plan, instead of printing it.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw the plan into this file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="File for a figure of the plan.")] = None,
     agent: AgentOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Show what would be chosen from a time on if no more rewards came, and change nothing.
+    """Show the choices from a time on if no further rewards arrived; the decider stays unchanged.
 
-    Steps marked as a trial are taken to learn: another arm is expected to be better.
+    Steps marked as a trial explore: another arm has a higher expected reward.
     """
     from periodic_decisions.decider.decider import Decider
 
@@ -237,16 +238,16 @@ def plan(
         check_picture(picture)
     if csv is not None:
         _check_free(csv, overwrite)
-    found = Decider.load(state, agent=agent).plan(at, steps=steps)
+    result = Decider.load(state, agent=agent).plan(at, steps=steps)
     if csv is None:
-        say(found.text())
+        say(result.text())
     else:
-        write(csv, found.table.to_csv(index=False).encode())
-        say(f"Wrote {len(found):,} steps into {csv}")
+        write(csv, result.table.to_csv(index=False).encode())
+        say(f"Wrote {len(result):,} steps into {csv}")
     if picture is not None:
-        save_picture(found.plot(), picture)
-        say(f"Drew it into {picture}")
-    for note in found.notes:
+        save_picture(result.plot(), picture)
+        say(f"Wrote the figure into {picture}")
+    for note in result.notes:
         say_prose(note)
 
 
@@ -257,24 +258,24 @@ def write_log(
     agent: AgentOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Write all choices that are remembered, with rewards, probabilities and ids."""
+    """Write all stored choices with their rewards, probabilities and ids."""
     from periodic_decisions.decider.decider import Decider
 
     _check_free(out, overwrite)
     decider = Decider.load(state, agent=agent)
     decider.export_log(out)
     waiting = len(decider.open_choices)
-    untold = "1 reward is" if waiting == 1 else f"{waiting:,} rewards are"
-    say(f"Wrote the log into {out}; {untold} not told yet")
+    unknown = "1 reward is" if waiting == 1 else f"{waiting:,} rewards are"
+    say(f"Wrote the log into {out}; {unknown} not known yet")
 
 
 @app.command("add-arm")
 def add_arm(
     state: StateArgument,
-    arm: Annotated[str, typer.Argument(help="The arm: a new one, or one that was retired.")],
+    arm: Annotated[str, typer.Argument(help="New or retired arm.")],
     agent: AgentOption = None,
 ) -> None:
-    """Add an arm, or one that was retired."""
+    """Add a new arm, or a retired one."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
@@ -288,7 +289,7 @@ def retire_arm(
     arm: Annotated[str, typer.Argument(help="The arm.")],
     agent: AgentOption = None,
 ) -> None:
-    """Retire an arm; the rewards of its choices may still be told."""
+    """Retire an arm; rewards of its past choices can still be reported."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
@@ -299,5 +300,5 @@ def retire_arm(
 def _check_free(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise CommandError(
-            f"{str(path)!r} is there already: take another name, or replace it with --overwrite"
+            f"{str(path)!r} already exists: choose another name, or replace it with --overwrite"
         )

@@ -1,4 +1,4 @@
-"""The command ``data log``: estimates of other policies by a log of decisions."""
+"""The command ``data log``: off-policy estimates from a log of decisions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:  # pandas and SciPy are too slow for a help text
 
 HEADER = ("policy", "estimator", "value per step", "95 % interval", "effective rows", "no overlap")
 LEGEND = (
-    "Effective rows: so many rows of equal weight would say as much. No overlap: share of the "
-    "steps in which the policy takes an arm that the log never chose at that time of the season; "
-    "where probabilities are logged, only if that is no accident."
+    "Effective rows: number of equally weighted rows with the same precision. No overlap: share "
+    "of the steps in which the policy takes an arm that the log never chose at that phase of the "
+    "season; with logged probabilities, only if chance does not explain it."
 )
 
 
@@ -45,56 +45,61 @@ def evaluate_log(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            help='A policy to judge: "arm:NAME", "schedule:FILE.csv", "best-per-phase" or '
-            '"agent:NAME"; give the option several times for several.'
+            help='Policy to evaluate: "arm:NAME", "schedule:FILE.csv", "best-per-phase" or '
+            '"agent:NAME"; repeat the option for several.'
         ),
     ] = None,
     estimator: Annotated[
         list[str] | None,
         typer.Option(
-            help="How to judge: dr (doubly robust, the default), sndr, ips, snips, or dm (the "
-            "model alone); give the option several times for several. Agents are replayed."
+            help="Estimator: dr (doubly robust, the default), sndr, ips, snips, or dm (direct "
+            "method, the model alone); repeat the option for several. Agents are replayed."
         ),
     ] = None,
     period: Annotated[
         float | None,
-        typer.Option(help="The period in steps; a day by default, where times are dated."),
+        typer.Option(help="Period in steps; default: a day, if times are dates."),
     ] = None,
     phases: Annotated[
         int | None,
-        typer.Option(help="How many phases of a season are told apart; by default one per step."),
+        typer.Option(help="Number of phases of a season; default: one per step."),
     ] = None,
     block_seasons: Annotated[
-        int, typer.Option(help="Whole seasons in a block that intervals are made of, at least.")
+        int,
+        typer.Option(help="Minimum number of whole seasons in a block of the jackknife intervals."),
     ] = 1,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Answer for the steps that the log can tell about.")
+        bool,
+        typer.Option(
+            "--partial", help="Estimate for the steps that the log supports, if not all do."
+        ),
     ] = False,
     estimate_probabilities: Annotated[
         bool,
         typer.Option(
             "--estimate-probabilities",
-            help="Estimate probabilities by shares in phases even where they are logged.",
+            help="Estimate probabilities by shares in phases even if they are logged.",
         ),
     ] = False,
     clip: Annotated[
-        float | None, typer.Option(help="Cut weights to this; they are not cut by default.")
+        float | None, typer.Option(help="Upper limit of the weights; default: no limit.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="The seed of a replayed agent.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of replayed agents.")] = 0,
     step: Annotated[
-        str | None, typer.Option(help="Round times down to steps of this length, such as 1h.")
+        str | None,
+        typer.Option(help="Length of a step to which times are rounded down, such as 1h."),
     ] = None,
     time_column: TimeColumnOption = None,
     arm_column: ArmColumnOption = None,
     reward_column: RewardColumnOption = None,
     probability_column: Annotated[
-        str | None, typer.Option(help="The name of the column of probabilities.")
+        str | None, typer.Option(help="Name of the column of probabilities.")
     ] = None,
     context: Annotated[
         list[str] | None,
         typer.Option(
-            help="A column of the context; give the option several times for several. By default "
-            "all columns of numbers that are nothing else."
+            help="Column of the context; repeat the option for several. Default: all numeric "
+            "columns without another role."
         ),
     ] = None,
     time_format: TimeFormatOption = None,
@@ -105,12 +110,12 @@ def evaluate_log(
     timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the estimates as JSON, and nothing else.")
+        bool, typer.Option("--json", help="Print only the estimates, as JSON.")
     ] = False,
 ) -> None:
-    """Judge policies by a log of decisions that another one made, or refuse where it cannot tell.
+    """Evaluate policies from a log of decisions that another policy made.
 
-    Without a policy it says what the log holds: what its policy did, and what it never did.
+    An error reports policies that the log cannot judge. Without a policy, the log is described.
     """
     from agents import AgentSpec
     from periodic_decisions.logs.describe import describe, guess_period
@@ -146,7 +151,9 @@ def evaluate_log(
         )
         length = guess_period(log) if period is None else period
         if length is None:
-            raise CommandError("give the length of a season in steps, as --period 24")
+            raise CommandError(
+                "--period must be given, the length of a season in steps, such as 24"
+            )
         off_policy = OffPolicy(
             log=log,
             period=length,
@@ -162,20 +169,20 @@ def evaluate_log(
         for line in describe(log, off_policy.seasons):
             (say if "  " in line else say_prose)(line)  # tables have columns
         if period is None:
-            say("\nNo period was given: it is taken for a day.")
+            say("\nNo period was given: assuming a day.")
     if policies or as_json:
         _answer(off_policy, policies, estimators, seed, as_json)
 
 
 def _require_log(file: Path, as_log: bool | None, columns: dict[str, str | None]) -> None:
-    from periodic_decisions.logs.reading import tell_kind
+    from periodic_decisions.logs.reading import detect_kind
 
-    found, why = (True, "") if as_log else tell_kind(file, **columns)
+    has_log, why = (True, "") if as_log else detect_kind(file, **columns)
     # A file that cannot be read is reported by reading it.
-    if as_log is False or (not found and why.startswith(("at ", "it is a wide"))):
+    if as_log is False or (not has_log and why.startswith(("at ", "it is a wide"))):
         raise CommandError(
-            f"{file.name!r} is a table of rewards, not a log: look at it with periodic-gp data "
-            f"check {shlex.quote(str(file))}, or insist on a log with --log"
+            f"{file.name!r} is a table of rewards, not a log: describe it with periodic-gp data "
+            f"check {shlex.quote(str(file))}, or force reading as a log with --log"
         )
 
 
@@ -186,24 +193,28 @@ def _answer(
     from periodic_decisions.logs.policies import parse_policy
     from periodic_decisions.logs.rejection import replay_agent
 
-    found, refused = [off_policy.logged()], []
+    estimates, refused = [off_policy.logged()], []
     for policy in policies:
         agent = policy.removeprefix("agent:")
         for estimator in estimators if agent == policy else ["replay"]:
             try:
                 if agent == policy:
-                    found.append(off_policy.evaluate(parse_policy(policy), estimator))
+                    estimates.append(off_policy.evaluate(parse_policy(policy), estimator))
                 else:
-                    found.append(replay_agent(off_policy, agent, seed=seed))
+                    estimates.append(replay_agent(off_policy, agent, seed=seed))
             except DecisionLogError as error:
                 refused.append(f"{policy}, {estimator}: {error}")
     if as_json:
-        say(json.dumps({"estimates": [_plain(one) for one in found], "refused": refused}, indent=1))
+        say(
+            json.dumps(
+                {"estimates": [_plain(one) for one in estimates], "refused": refused}, indent=1
+            )
+        )
         return
     say("")
-    say_table([HEADER, *map(_row, found)], words=2)
+    say_table([HEADER, *map(_row, estimates)], words=2)
     say_prose(LEGEND)
-    for note in dict.fromkeys(f"{one.policy}: {note}." for one in found for note in one.notes):
+    for note in dict.fromkeys(f"{one.policy}: {note}." for one in estimates for note in one.notes):
         say_prose(f"Note on {note}")
     if refused:
         raise CommandError("; ".join(refused))

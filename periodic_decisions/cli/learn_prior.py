@@ -19,7 +19,7 @@ from periodic_decisions.cli.options import (
     TimeColumnOption,
     TimeFormatOption,
     check_folder,
-    given,
+    options_set,
     write,
 )
 
@@ -32,34 +32,36 @@ def learn_prior(
     table: Annotated[
         str,
         typer.Argument(
-            help="The table to learn from (.csv, .tsv, .txt or .parquet, long or wide), or madrid "
-            "for the imported measurements."
+            help="Table to learn from (.csv, .tsv, .txt or .parquet, long or wide), or madrid for "
+            "the imported measurements."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The file to write, in JSON.")],
+    out: Annotated[Path, typer.Option(help="JSON file to write.")],
     period: Annotated[
-        float | None, typer.Option(help="The length of the season in steps; madrid's is 24.")
+        float | None, typer.Option(help="Length of the season in steps; 24 for madrid.")
     ] = None,
     transform: Annotated[
         str | None,
         typer.Option(
-            help="The scale of the measurements: identity, sqrt, log1p, or auto (the default) for "
-            "the most likely of them."
+            help="Scale of the measurements: identity, sqrt, log1p, or auto (the default) for the "
+            "most likely of them."
         ),
     ] = None,
     years: Annotated[
         str | None,
-        typer.Option(help=f"The years of madrid, such as 2016,2018; by default {MADRID_YEARS}."),
+        typer.Option(help=f"Years of madrid, such as 2016,2018; default: {MADRID_YEARS}."),
     ] = None,
     arm_features: Annotated[
         Path | None,
-        typer.Option(help="A table of the arms' coordinates, by which a world's arms are found."),
+        typer.Option(
+            help="Table of the arms' coordinates, which match them to the arms of a world."
+        ),
     ] = None,
     start: Annotated[
-        str | None, typer.Option(help="The first time to learn from, written as in the table.")
+        str | None, typer.Option(help="First time to learn from, as written in the table.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="The number of steps to learn from; by default all.")
+        int | None, typer.Option(min=1, help="Number of steps to learn from; default: all.")
     ] = None,
     time_column: TimeColumnOption = None,
     arm_column: ArmColumnOption = None,
@@ -71,7 +73,7 @@ def learn_prior(
     decimal: DecimalOption = None,
 ) -> None:
     """Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence."""
-    asked = given(
+    options = options_set(
         period=period,
         transform=transform,
         arm_features=arm_features,
@@ -88,30 +90,32 @@ def learn_prior(
     )
     check_folder(out)
     if table != MADRID and years is not None:
-        raise CommandError("--years is for madrid: choose from a table by --start and --steps")
+        raise CommandError("--years is for madrid: select rows of a table with --start and --steps")
     try:
         madrid = table == MADRID
-        learned = _madrid(years or MADRID_YEARS, asked) if madrid else _table(Path(table), **asked)
+        learned = (
+            _madrid(years or MADRID_YEARS, options) if madrid else _table(Path(table), **options)
+        )
     except ValueError as error:
         raise CommandError(str(error)) from error
     _write(out, *learned)
 
 
-def _madrid(years: str, asked: dict[str, Any]) -> Learned:
+def _madrid(years: str, options: dict[str, Any]) -> Learned:
     from periodic_decisions.priors import MADRID_HOURS, learn_madrid
 
-    if asked.pop("period", MADRID_HOURS) != MADRID_HOURS:
+    if options.pop("period", MADRID_HOURS) != MADRID_HOURS:
         raise CommandError(f"the season of madrid has {MADRID_HOURS} steps: leave out --period")
-    for option in asked:
+    for option in options:
         raise CommandError(f"--{option.replace('_', '-')} is for tables: leave it out with madrid")
     first, colon, last = years.partition(":")
     try:
-        found = range(int(first), int(last) + 1) if colon else sorted(map(int, years.split(",")))
+        numbers = range(int(first), int(last) + 1) if colon else sorted(map(int, years.split(",")))
     except ValueError:
-        raise CommandError(f"years are written 2016:2017 or 2016,2018, got {years!r}") from None
-    if not found:
-        raise CommandError(f"years {years} are none: the last must not be before the first")
-    return *learn_madrid(list(dict.fromkeys(found))), "midnight"
+        raise CommandError(f"--years must be like 2016:2017 or 2016,2018, got {years!r}") from None
+    if not numbers:
+        raise CommandError(f"--years {years} is empty: the last year must not precede the first")
+    return *learn_madrid(list(dict.fromkeys(numbers))), "midnight"
 
 
 def _table(
@@ -152,7 +156,7 @@ def _table(
         transform=transform,
         places=None if arm_features is None else read_features(arm_features, series.names),
         about=f"Prior for {file.name}: summary statistics of {table.span()}. Made by periodic-gp "
-        "learn-prior; what the names mean is said in agents/auto/learned_prior.py.",
+        "learn-prior; the names are documented in agents/auto/learned_prior.py.",
         extra={"names": list(series.names)},
     )
     return content, seasons_in([table.values], period), table.span().partition(" to ")[0]
@@ -174,4 +178,4 @@ def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> N
         f"on the scale {content['transform']}."
     )
     say(f"Wrote {path}: {len(data):,} bytes.")
-    say(f"Use it as auto-gp-ucb:prior={path}, in windows that begin at the phase of {begin}.")
+    say(f"Use it as auto-gp-ucb:prior={path}, in windows that start at the phase of {begin}.")

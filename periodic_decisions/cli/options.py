@@ -1,4 +1,4 @@
-"""Options of all commands that read a user's table, and what they share."""
+"""Options and helpers shared by the commands that read a user's table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.cli.shared import CommandError, say
 
 TableArgument = Annotated[
     Path,
-    typer.Argument(help="The table to look at: .csv, .tsv, .txt or .parquet, long or wide."),
+    typer.Argument(help="Table to read: .csv, .tsv, .txt or .parquet, long or wide."),
 ]
 
 
@@ -27,61 +27,56 @@ class ObjectiveName(str, Enum):
 
 
 ObjectiveOption = Annotated[
-    ObjectiveName, typer.Option(help="Whether more is better (max) or less (min).")
+    ObjectiveName, typer.Option(help="max if larger values are better, min if smaller values are.")
 ]
 PeriodOption = Annotated[
     list[float] | None,
     typer.Option(
         min=2.0,
-        help="A season in steps; give the option several times for several, the main one first. By "
-        "default those that are found.",
+        help="Season in steps; repeat the option for several, the main one first. Default: the "
+        "detected seasons.",
     ),
 ]
-TimeColumnOption = Annotated[str | None, typer.Option(help="The name of the column of times.")]
+TimeColumnOption = Annotated[str | None, typer.Option(help="Name of the column of times.")]
 ArmColumnOption = Annotated[
-    str | None, typer.Option(help="The name of the column of arms, in a long table.")
+    str | None, typer.Option(help="Name of the column of arms in a long table.")
 ]
 RewardColumnOption = Annotated[
-    str | None, typer.Option(help="The name of the column of rewards, in a long table.")
+    str | None, typer.Option(help="Name of the column of rewards in a long table.")
 ]
 ArmsOption = Annotated[
     list[str] | None,
-    typer.Option(help="An arm to keep; give the option several times for several arms."),
+    typer.Option(help="Arm to use; repeat the option for several arms."),
 ]
 TimeFormatOption = Annotated[
-    str | None, typer.Option(help="How times are written, for example %d.%m.%Y %H:%M.")
+    str | None, typer.Option(help="Format of the times, for example %d.%m.%Y %H:%M.")
 ]
 DuplicatesOption = Annotated[
     str | None,
-    typer.Option(help="Treatment of repeated values: mean averages them; by default an error."),
+    typer.Option(help="Treatment of repeated values: mean averages them; the default is an error."),
 ]
-SeparatorOption = Annotated[
-    str | None, typer.Option(help="The sign between the values of a CSV file.")
-]
-DecimalOption = Annotated[str | None, typer.Option(help="The decimal sign of a CSV file.")]
+SeparatorOption = Annotated[str | None, typer.Option(help="Separator of the fields of a CSV file.")]
+DecimalOption = Annotated[str | None, typer.Option(help="Decimal mark of a CSV file.")]
 EncodingOption = Annotated[
-    str | None, typer.Option(help="The encoding of a CSV file, for example cp1252.")
+    str | None, typer.Option(help="Encoding of a CSV file, for example cp1252.")
 ]
 NaValuesOption = Annotated[
     list[str] | None,
-    typer.Option(
-        help="A word or number that stands for a missing value; give the option several times for "
-        "several words."
-    ),
+    typer.Option(help="Word or number for missing values; repeat the option for several."),
 ]
 TimezoneOption = Annotated[
     str | None,
-    typer.Option(help="The zone whose clocks give the times, for example Europe/Madrid."),
+    typer.Option(help="Time zone of the times, for example Europe/Madrid."),
 ]
 AsLogOption = Annotated[
     bool | None,
     typer.Option(
         "--log/--table",
-        help="Insist that the file is a log of decisions, or a table with the rewards of all arms; "
-        "by default it is a log if only one arm has a reward at most times.",
+        help="Read the file as a log of decisions, or as a table with the rewards of all arms. "
+        "Default: a log if only one arm has a reward at most times.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ARGUMENTS = re.compile(  # arguments of readers and deciders that are options of commands
     r"(?<![-\w])(?:(time_column|arm_column|reward_column|time_format|na_values|probability_column"
@@ -90,13 +85,13 @@ _ARGUMENTS = re.compile(  # arguments of readers and deciders that are options o
 )
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that were given."""
+def options_set(**options: Any) -> dict[str, Any]:
+    """Return the options that are not None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def in_a_shell(sentence: str) -> str:
-    """Return a sentence about arguments of Python with the options of a command.
+    """Return a sentence with Python arguments replaced by command-line options.
 
     >>> in_a_shell("give na_values=['-', 'no data'], or name them as arms=[...]")
     "give --na-values - --na-values 'no data', or name them as --arms ..."
@@ -104,31 +99,31 @@ def in_a_shell(sentence: str) -> str:
     "give --time-format '%d/%m'; then give --arm-column"
     """
 
-    def option(found: re.Match[str]) -> str:
-        name = f"--{(found[1] or found[2]).replace('_', '-')}".replace("-columns", "")
-        values = re.findall(r"'([^']*)'", found[3] or "")
+    def option(match: re.Match[str]) -> str:
+        name = f"--{(match[1] or match[2]).replace('_', '-')}".replace("-columns", "")
+        values = re.findall(r"'([^']*)'", match[3] or "")
         if values:
             return " ".join(f"{name} {shlex.quote(value)}" for value in values)
-        return f"{name} {'...' if found[3] else ''}" if "=" in found[0] else name
+        return f"{name} {'...' if match[3] else ''}" if "=" in match[0] else name
 
     return _ARGUMENTS.sub(option, re.sub(r"\b(partial|again)=True", r"--\1", sentence))
 
 
 def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
-    """Return whether a file is a log; if so, print the command that looks at it."""
-    from periodic_decisions.logs.reading import tell_kind
+    """Return whether a file is a log; if so, print the command that describes it."""
+    from periodic_decisions.logs.reading import detect_kind
 
-    found, why = (False, "") if as_log is False else tell_kind(file, **reading)
-    if not (as_log or found):
+    has_log, why = (False, "") if as_log is False else detect_kind(file, **reading)
+    if not (as_log or has_log):
         return False
-    say(f"This is a log of decisions, not a table of all rewards{f' ({why})' if found else ''}.")
-    say(f"Look at it: periodic-gp data log {shlex.quote(str(file))}")
-    say("If it has the rewards of all arms, say so with --table.")
+    say(f"This is a log of decisions, not a table of all rewards{f' ({why})' if has_log else ''}.")
+    say(f"Describe it with: periodic-gp data log {shlex.quote(str(file))}")
+    say("If it has the rewards of all arms, pass --table.")
     return True
 
 
 def say_table(rows: Sequence[Sequence[str]], words: int = 1) -> None:
-    """Print rows in columns, the first ones of words to the left, numbers to the right."""
+    """Print aligned columns: the first ``words`` ones to the left, others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [
@@ -139,13 +134,13 @@ def say_table(rows: Sequence[Sequence[str]], words: int = 1) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a file to write whose folder is missing, before the work."""
+    """Raise an error if a file to write is in a missing folder, before any work is done."""
     if path.is_dir() or not path.parent.is_dir():
-        raise CommandError(f"cannot write {str(path)!r}: give a file in a folder that exists")
+        raise CommandError(f"cannot write {str(path)!r}: expected a file in an existing folder")
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     from periodic_envs.files import write_atomically
 
     try:

@@ -1,1 +1,1 @@
-"""Decisions in production: any agent, in names, times and units of the reward, from one file."""
+"""Decisions in production by any agent, with named arms, calendar times and one state file."""

@@ -1,4 +1,4 @@
-"""A decider: an agent that is asked in names and times, and receives rewards in their own units."""
+"""A decider: an agent with named arms, calendar times, and rewards in their own units."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from periodic_decisions.decider.settings import (
 )
 from periodic_decisions.decider.state import ASKED, COLUMNS, Event, Journal, Learner
 
-if TYPE_CHECKING:  # pandas takes half a second, and most methods need none of it
+if TYPE_CHECKING:  # importing pandas takes half a second, and few methods need it
     import pandas as pd
 
     from periodic_decisions.decider.plan import Plan
 
-LEFT_WHEN_FULL = 0.75  # share of the events kept when there are too many: one by one is slow
+LEFT_WHEN_FULL = 0.75  # share of the events kept by a trim; trimming one by one is slow
 MAX_PLANNED = 10_000
 
 
@@ -43,12 +43,12 @@ class Choice:
     """A choice of a decider.
 
     Attributes:
-        id: Name of the choice for its reward.
-        time: Its time, in the time zone of the decider.
+        id: Identifier with which the reward is reported.
+        time: Time of the choice, in the time zone of the decider.
         arm: The chosen arm.
-        expected: Believed mean reward; None if the agent has no belief.
-        interval: Bounds of the believed mean reward with 95 % probability; or None.
-        probability: Probability of this arm, given all that was known; None if unknown.
+        expected: Expected mean reward; None if the agent has no belief.
+        interval: 95 % interval of the mean reward; None if the agent has no belief.
+        probability: Probability with which the arm was chosen; None if unknown.
     """
 
     id: str
@@ -60,28 +60,28 @@ class Choice:
 
 
 class Decider:
-    """Chooses one of several arms again and again, and learns from the rewards.
+    """Agent in production that repeatedly chooses one of several arms and learns from the rewards.
 
-    Rewards may come late, in any order, or never; several choices may be open at once, for the
-    same time, too. A time within a step counts for the whole step.
+    Rewards may arrive late, in any order, or never. Several choices may be open at once, even for
+    the same time. All times within a step are equivalent.
 
     Args:
         arms: Names of at least two arms.
         step: Length of a step, such as "15 min" or "1h".
-        seasons: Lengths of the seasons, such as ["1 day", "1 week"], the main one first; none by
+        seasons: Lengths of the seasons, such as ["1 day", "1 week"], the main one first; empty by
             default.
-        agent: Any agent for finitely many arms, with settings behind a colon.
+        agent: Agent for finitely many arms, with settings after a colon.
         timezone: Time zone of times without an offset, such as "Europe/Madrid". Days and weeks
             follow its wall clock.
         objective: "max", or "min" if rewards are costs.
-        explore: Share of choices that are drawn at random, each arm being as likely.
-        start: First time; by default that of the first choice, or of what is learned before.
-        remember: Number of choices in the log, and number of rewards that are learned again when
-            arms change; the newest of each.
+        explore: Share of choices that are drawn uniformly at random.
+        start: First time; by default that of the first choice or of the first learned reward.
+        remember: Number of the newest choices in the log, and of the newest rewards that are
+            learned again when arms change.
         seed: Seed of all random numbers.
 
     Raises:
-        DeciderError: If an argument is wrong; so do all methods, and then nothing is changed.
+        DeciderError: If an argument is invalid. All methods raise it, too, and then change nothing.
     """
 
     def __init__(
@@ -110,11 +110,11 @@ class Decider:
         )
         self._spec = _spec(self._settings.agent)
         self._arms = checked_arms(arms)
-        self._names = list(self._arms)  # of all arms there ever were, for the journal
+        self._names = list(self._arms)  # all arms, including retired ones, for the journal
         self._journal = Journal(remember)
         self._origin: datetime | None = None
         self._first, self._generation = 0, 0
-        # Apart from the agent's generators, whose seeds have another second word.
+        # Independent of the agents' generators, whose seeds have the generation as second word.
         self._explorer = np.random.default_rng([seed, 2**32])
         self._learner = Learner(self._spec, self._settings, len(self._arms))
         if start is not None:
@@ -127,7 +127,7 @@ class Decider:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings of the decider, as plain values."""
+        """Settings of the decider as plain values."""
         return asdict(self._settings)
 
     @property
@@ -139,17 +139,18 @@ class Decider:
         """Choose an arm.
 
         Args:
-            at: Text, a datetime or a Timestamp; by default now.
+            at: Time as text, datetime or Timestamp; by default now.
         """
         moment = self._moment(at)
         step = self._step_of(moment)
         best, is_certain = self._learner.act(step)
         self._begin(moment)
         self._note((step, ASKED, math.nan))
-        # Both are always drawn, so that choices do not depend on earlier ones.
+        # Both numbers are always drawn, so that the stream does not depend on earlier choices.
         share, draw = self._settings.explore, self._explorer.random()
-        anything = int(self._explorer.integers(len(self._arms)))
-        arm = anything if draw < share else best
+        random_arm = int(self._explorer.integers(len(self._arms)))
+        arm = random_arm if draw < share else best
+        # P(arm) = share / n + (1 - share) [arm = best], for a deterministic agent
         probability = share / len(self._arms) + (1.0 - share) * (arm == best)
         if not is_certain and share < 1.0:
             probability = math.nan
@@ -166,16 +167,16 @@ class Decider:
         """Report the reward of a choice, once.
 
         Args:
-            choice: Its id.
+            choice: Id of the choice.
             reward: A finite number; more is better, unless the objective is "min".
         """
-        told = self._journal.open_choice(choice)
+        opened = self._journal.open_choice(choice)
         value = checked_reward(reward)
-        name = self._names[told.arm]
+        name = self._names[opened.arm]
         if name in self._arms:
-            self._learner.update(told.step, self._arms.index(name), value)
-        self._journal.close(told, value)
-        self._note((told.step, told.arm, value))
+            self._learner.update(opened.step, self._arms.index(name), value)
+        self._journal.close(opened, value)
+        self._note((opened.step, opened.arm, value))
 
     def learn(
         self,
@@ -185,19 +186,19 @@ class Decider:
         on_progress: Callable[[int, int], object] | None = None,
         **reading: Any,
     ) -> int:
-        """Learn from a table; return the number of new rewards.
+        """Learn from a table and return the number of new rewards.
 
-        The agent then starts afresh, and sees all rewards that are remembered in the order of
-        time. Rewards that are remembered already (the same step, arm and reward) are skipped with
-        a warning: a growing table can be learned again and again.
+        The agent is created again and receives all stored rewards in order of time. Rewards that
+        are already known (the same step, arm and reward) are skipped with a warning, so that a
+        growing table can be learned repeatedly.
 
         Args:
-            source: A table of all arms (wide or long) or a log (time, arm, reward, and maybe more
-                columns), as a DataFrame or a path to a CSV or Parquet file. The newest
-                ``remember`` rewards are taken.
-            again: Let rewards count that are remembered already: they are other ones.
-            on_progress: Called with the number of rewards the agent has seen, and of all.
-            reading: Options of reading, where it is not obvious: ``time_column``, ``arm_column``,
+            source: Table of all arms (wide or long) or log (time, arm, reward and optional
+                columns), as a DataFrame or a path to a CSV or Parquet file. Only the newest
+                ``remember`` rewards are used.
+            again: Count known rewards again instead of skipping them.
+            on_progress: Callback that receives the number of processed rewards, and of all.
+            reading: Options for reading the table: ``time_column``, ``arm_column``,
                 ``reward_column``, ``time_format``, ``separator``, ``decimal``, ``encoding``,
                 ``na_values``, ``arms``, ``duplicates``, as for ``read_series``.
         """
@@ -209,8 +210,8 @@ class Decider:
         before = self._origin, self._first
         self._begin(rewards[0][0])
         try:
-            told = [(self._step_of(at), self._names.index(arm), r) for at, arm, r in rewards]
-            new = told if again else self._unknown(told)
+            events = [(self._step_of(at), self._names.index(arm), r) for at, arm, r in rewards]
+            new = events if again else self._unknown(events)
             if new:
                 self._rebuild(self._arms, more=new, on_progress=on_progress)
         except BaseException:
@@ -219,7 +220,9 @@ class Decider:
         return len(new)
 
     def plan(self, at: Any = None, *, steps: int = 24) -> Plan:
-        """Return the choices from a time on if no more rewards came; nothing is changed.
+        """Return the choices from a time on if no further rewards arrived.
+
+        The decider is not changed.
 
         Args:
             at: The first time; by default now.
@@ -237,32 +240,32 @@ class Decider:
         return make_plan(self._settings, self.arms, self._learner.copied(), times, numbers, rewards)
 
     def add_arm(self, arm: str) -> None:
-        """Allow an arm from now on, a new one or one that was retired.
+        """Add a new or a retired arm.
 
-        The agent starts afresh, and sees all rewards that are remembered in the order of time.
+        The agent is created again and receives all stored rewards in order of time.
         """
         if checked_arm(arm) in self._arms:
-            raise DeciderError(f"there is an arm {arm!r} already")
+            raise DeciderError(f"the arm {arm!r} already exists")
         if len(self._arms) >= MAX_ARMS:
-            raise DeciderError(f"there are at most {MAX_ARMS:,} arms")
+            raise DeciderError(f"a decider has at most {MAX_ARMS:,} arms")
         self._rebuild([*self._arms, arm])
 
     def retire_arm(self, arm: str) -> None:
-        """Stop choosing an arm; its choices may still get their rewards.
+        """Stop choosing an arm; rewards of its past choices can still be reported.
 
-        The agent starts afresh, and sees all rewards that are remembered in the order of time.
+        The agent is created again and receives all stored rewards in order of time.
         """
         if arm not in self._arms:
-            raise DeciderError(f"there is no arm {arm!r}; there are {', '.join(self._arms[:20])}")
+            raise DeciderError(f"unknown arm {arm!r}: the arms are {', '.join(self._arms[:20])}")
         if len(self._arms) == 2:
             raise DeciderError(f"cannot retire {arm!r}: a choice needs at least two arms")
         self._rebuild([name for name in self._arms if name != arm])
 
     @property
     def log(self) -> pd.DataFrame:
-        """The choices that are remembered: time, arm, reward, probability and the choice's id.
+        """Stored choices: time, arm, reward, probability and id of the choice.
 
-        Rewards and probabilities are NaN where they are not known.
+        Unknown rewards and probabilities are NaN.
         """
         import pandas as pd
 
@@ -276,7 +279,7 @@ class Decider:
         return table.astype({"reward": np.float64, "probability": np.float64})
 
     def export_log(self, path: str | Path) -> None:
-        """Write the log into a CSV file, empty where something is not known."""
+        """Write the log into a CSV file; unknown values are empty."""
         from periodic_envs.files import write_atomically
 
         try:
@@ -286,18 +289,18 @@ class Decider:
             raise DeciderError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write everything into one file: all of it, or nothing."""
+        """Write the decider into one file, atomically."""
         place = Path(path).resolve()  # a symbolic link has no lock of its own
         with state.locked(place):
             self._write(place)
 
     @classmethod
     def load(cls, path: str | Path, *, agent: str | None = None) -> Decider:
-        """Return the decider that was saved; it goes on as if nothing had happened.
+        """Return a saved decider, which continues exactly where it was saved.
 
         Args:
             path: The file.
-            agent: The agent, if it is not registered: a file cannot name a place to import from.
+            agent: The agent, if it is not registered: files cannot name modules to import.
         """
         made = cls.__new__(cls)
         with state.opened(Path(path)) as (header, arrays):
@@ -307,12 +310,12 @@ class Decider:
     @classmethod
     @contextlib.contextmanager
     def opened(cls, path: str | Path, *, agent: str | None = None) -> Iterator[Decider]:
-        """Use a saved decider while no other process does; it is saved again at the end.
+        """Lock a saved decider for use, and save it at the end.
 
-        After an error in between, the file stays as it is. Arguments are those of ``load``.
+        After an error the file stays unchanged. Arguments are those of ``load``.
         """
         place = Path(path).resolve()
-        state.check_exists(place)  # else a lock would be left without a decider
+        state.check_exists(place)  # otherwise a lock would be created without a decider
         with state.locked(place):
             decider = cls.load(place, agent=agent)
             yield decider
@@ -323,48 +326,48 @@ class Decider:
         return clock.moment(datetime.now(clock.zone).replace(microsecond=0) if at is None else at)
 
     def _begin(self, moment: datetime) -> None:
-        """Count steps from this moment on, unless they are counted already."""
+        """Set the origin of the steps, unless it is set."""
         if self._origin is None:
             clock = self._settings.clock
             self._origin = clock.origin(moment)
             self._first = clock.count(moment, self._origin)
 
     def _step_of(self, moment: datetime) -> int:
-        """Return the step of a moment; refuse those before the start."""
+        """Return the step of a moment, or raise an error if it precedes the start."""
         clock = self._settings.clock
         step = clock.count(moment, self._origin or clock.origin(moment))
         if self._origin is not None and step < self._first:
             start = self._origin + self._first * clock.step
             raise DeciderError(
-                f"{moment} is before the start, which is {start}"
-                f"{'' if clock.on_the_wall else ' in UTC'}: make the decider with start=..., or "
-                "let it learn what is older before it chooses"
+                f"{moment} is before the start, {start}"
+                f"{'' if clock.on_the_wall else ' in UTC'}: create the decider with an earlier "
+                "start=..., or learn older rewards before the first choice"
             )
         return step
 
-    def _unknown(self, told: list[Event]) -> list[Event]:
-        """Return the rewards that are not remembered; warn of the others."""
+    def _unknown(self, events: list[Event]) -> list[Event]:
+        """Return the rewards that are not stored, and warn about the others."""
         known, new = Counter(self._journal.events), []
-        for event in told:
+        for event in events:
             known[event] -= 1
             if known[event] < 0:
                 new.append(event)
-        if len(new) < len(told):
+        if len(new) < len(events):
             warnings.warn(
-                f"{len(told) - len(new):,} of {len(told):,} rewards (the same step, arm and "
-                "reward) were known already and are skipped; again=True lets them count again",
+                f"{len(events) - len(new):,} of {len(events):,} rewards (the same step, arm and "
+                "reward) are already known and were skipped; again=True counts them again",
                 stacklevel=3,
             )
         return new
 
     def _note(self, event: Event) -> None:
-        """Remember an event of the agent; that it was asked only if it has to be replayed."""
+        """Store an event; requests for a choice are needed only if the agent has to be replayed."""
         replayed = not self._learner.can_be_saved
         if event[1] == ASKED and not replayed:
             return
         self._journal.events.append(event)
         if self._journal.is_full and replayed:
-            # The agent in a file sees no more than is remembered: this one neither.
+            # After loading, an agent sees the stored events only; trim this one's past likewise.
             self._rebuild(self._arms, share=LEFT_WHEN_FULL)
         elif self._journal.is_full:
             self._journal.events = self._journal.rewards(share=LEFT_WHEN_FULL)
@@ -377,7 +380,7 @@ class Decider:
         share: float = 1.0,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        """Show a new agent the remembered rewards, and more, in the order of time."""
+        """Create a new agent and replay the stored rewards, and more, in order of time."""
         names = [*self._names, *(name for name in arms if name not in self._names)]
         generation, events = self._generation + 1, self._journal.rewards(more, share)
         learner = Learner(self._spec, self._settings, len(arms), generation=generation)
@@ -407,7 +410,7 @@ class Decider:
         self._arms = checked_arms(header["arms"])
         self._names = [checked_arm(name) for name in header["names"]]
         if not set(self._arms) <= set(self._names) or len(set(self._names)) < len(self._names):
-            raise DeciderError("its arms do not fit together")
+            raise DeciderError("its arms are inconsistent")
         origin, n_arms = header["origin"], len(self._arms)
         self._origin = None if origin is None else datetime.fromisoformat(origin)
         self._first, self._generation = int(header["first"]), int(header["generation"])
@@ -424,7 +427,7 @@ class Decider:
 
 
 def _seen(events: Iterable[Event], names: list[str], arms: list[str]) -> list[Event]:
-    """Return the events with the agent's own numbers of the arms, without retired arms."""
+    """Return the events with arms numbered as in ``arms``, without retired arms."""
     places = {names.index(name): i for i, name in enumerate(arms)} | {ASKED: ASKED}
     return [(step, places[arm], reward) for step, arm, reward in events if arm in places]
 
@@ -433,18 +436,18 @@ def _spec(agent: str) -> AgentSpec:
     try:
         return AgentSpec.parse(agent)
     except UnknownAgentError as error:
-        sentence, known, _ = str(error).partition("; known are ")  # of some fifty agents
-        hint = "; periodic-gp agents lists those there are" if known else ""
+        sentence, known, _ = str(error).partition("; known are ")  # too long a list
+        hint = "; 'periodic-gp agents' lists the available agents" if known else ""
         raise DeciderError(sentence + hint) from None
 
 
 def _registered(agent: str) -> AgentSpec:
-    """Return the agent that a file names, unless that would import something from anywhere."""
+    """Return the agent that a file names, if it is registered: others would import modules."""
     known = names()
     if agent in known:
         return AgentSpec(agent)
     if agent.partition(":")[0] not in known:
         raise DeciderError(
-            f"it was made with {agent!r}, which is not registered: give agent={agent!r} once more"
+            f"it was created with {agent!r}, which is not registered: pass agent={agent!r} again"
         )
     return AgentSpec.parse(agent)

@@ -1,4 +1,4 @@
-"""Rewards of the past for a decider, from a wide table, a long one, or a log."""
+"""Past rewards for a decider, from a wide or long table, or from a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from periodic_decisions.tables.roles import Roles, find_roles
 from periodic_decisions.tables.series import DUPLICATES
 from periodic_envs.data.errors import DataError
 
-MIN_SHARE_ALONE = 0.5  # of a log's times, at which only one arm has a reward
+MIN_SHARE_ALONE = 0.5  # least share of a log's times at which only one arm has a reward
 PLACE = ["time", "arm"]
 
 
@@ -45,11 +45,11 @@ def read_rewards(
     arms: Sequence[str] | None = None,
     duplicates: str = "error",
 ) -> list[tuple[datetime, str, float]]:
-    """Return times, arms and rewards in the order of time; the newest of them.
+    """Return the newest times, arms and rewards in order of time.
 
-    Empty rewards are left out, and so are rewards of arms that were retired. The options are those
-    of ``read_series``. A warning names the columns of a wide table that are not used, unless
-    ``arms`` names those to take.
+    Missing rewards and rewards of retired arms are left out. The options are those of
+    ``read_series``. A warning names unused columns of a wide table, unless ``arms`` selects the
+    columns.
 
     Raises:
         DeciderError: If the table cannot be read, has arms that the decider does not know, or
@@ -57,36 +57,38 @@ def read_rewards(
     """
     if duplicates not in DUPLICATES:
         raise DeciderError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
-    asked = None if arms is None else [str(arm) for arm in arms]
-    _refuse_unknown(set(asked or ()), names, "arms=[...]", "")
+    selected = None if arms is None else [str(arm) for arm in arms]
+    _refuse_unknown(set(selected or ()), names, "arms=[...]", "")
     try:
         table = read_table(source, separator=separator, encoding=encoding, na_values=na_values)
         roles = _find_roles(
             table,
-            names=asked or names,
+            names=selected or names,
             time_column=time_column,
             arm_column=arm_column,
             reward_column=reward_column,
         )
-        found = _rewards(table, roles, time_format, decimal)
+        rewards_found = _rewards(table, roles, time_format, decimal)
     except DataError as error:
         raise DeciderError(str(error)) from None
-    if asked is None:
+    if selected is None:
         _warn_of_columns(table, roles, arms_now)
     else:
-        found = found[found["arm"].isin(asked)]
-    _refuse_unknown(set(found["arm"]), names, "the table", " of the table")
-    found = found[found["arm"].isin(arms_now)]
-    for reward in found["reward"][found["reward"].abs() > MAX_REWARD][:1]:
-        raise DeciderError(f"{table.source} has a reward of {reward:g}, which is too great")
-    found = _once(found, duplicates, settings.timezone, table.source).sort_values(
+        rewards_found = rewards_found[rewards_found["arm"].isin(selected)]
+    _refuse_unknown(set(rewards_found["arm"]), names, "the table", " from the table")
+    rewards_found = rewards_found[rewards_found["arm"].isin(arms_now)]
+    for reward in rewards_found["reward"][rewards_found["reward"].abs() > MAX_REWARD][:1]:
+        raise DeciderError(
+            f"{table.source} has a reward of {reward:g}, which exceeds {MAX_REWARD:g} in magnitude"
+        )
+    rewards_found = _once(rewards_found, duplicates, settings.timezone, table.source).sort_values(
         "time", kind="stable"
     )
-    newest = found[-settings.remember :]
-    if len(newest) < len(found):
+    newest = rewards_found[-settings.remember :]
+    if len(newest) < len(rewards_found):
         warnings.warn(
-            f"only the newest {len(newest):,} of {len(found):,} rewards are learned: a decider "
-            "that is made with a larger remember learns more",
+            f"only the newest {len(newest):,} of {len(rewards_found):,} rewards are learned: "
+            "create the decider with a larger remember=... to learn more",
             stacklevel=3,
         )
     moments = pd.DatetimeIndex(newest["time"]).floor("us").to_pydatetime()
@@ -105,9 +107,9 @@ def _find_roles(
     reward_column: str | None,
     **columns: str | None,
 ) -> Roles:
-    """Find the roles; columns named like arms are arms, whatever other columns there are."""
+    """Return the roles of the columns; columns named like arms are arms."""
     wide = [name for name in table.columns if name in names]
-    if not wide:  # a log as a decider writes it, whatever other columns it has
+    if not wide:  # a log written by a decider, possibly with more columns
         arm_column = arm_column or ("arm" if "arm" in table.columns else None)
         reward_column = reward_column or ("reward" if "reward" in table.columns else None)
     return find_roles(
@@ -128,7 +130,7 @@ def _rewards(
         raise DataError(
             f"the times in column {roles.time!r} must be dates, such as 2026-11-16 09:00"
         )
-    if times.tz is None and is_number(table, roles.time):  # seconds since 1970
+    if times.tz is None and is_number(table, roles.time):  # Unix time
         times = times.tz_localize("UTC")
     values, _ = parse_numbers(table, roles.measured, decimal)
     n, k = values.shape
@@ -138,11 +140,11 @@ def _rewards(
 
 
 def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str) -> pd.DataFrame:
-    """Return each time and arm of a table once; the rewards of a log as they are.
+    """Return each time and arm of a table once, and logs unchanged.
 
-    In a log one arm may be chosen several times at once. In a table equal rewards are dropped, and
-    different ones are averaged with ``duplicates="mean"``; those of the hour that clocks show twice
-    when they are set back are kept.
+    A log may contain several choices of one arm at one time. In a table, equal rewards are dropped
+    and different ones are averaged with ``duplicates="mean"``; those of the repeated hour when
+    clocks are set back are kept.
     """
     alone = rewards.groupby("time")["arm"].nunique() == 1
     if not rewards.duplicated(PLACE).any() or alone.mean() > MIN_SHARE_ALONE:
@@ -154,8 +156,8 @@ def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str)
     wrong = again[~clock_changes(pd.DatetimeIndex(again["time"]), zone, back=True)]
     for time, arm, _ in wrong[:1].itertuples(index=False):
         raise DeciderError(
-            f"{source} has different rewards for {arm!r} at {time}: keep one of them, or take "
-            "their average with duplicates='mean'"
+            f"{source} has different rewards for {arm!r} at {time}: keep one of them, or average "
+            "them with duplicates='mean'"
         )
     return rewards
 
@@ -163,19 +165,19 @@ def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str)
 def _refuse_unknown(arms: set[str], names: list[str], where: str, of: str) -> None:
     for arm in sorted(arms - set(names))[:1]:
         raise DeciderError(
-            f"{where} has an arm {arm!r} that the decider does not know; it knows "
-            f"{', '.join(names[:20])}: add it first, or take it out{of}"
+            f"{where} has an unknown arm {arm!r}; the decider's arms are {', '.join(names[:20])}: "
+            f"add the arm to the decider, or remove it{of}"
         )
 
 
 def _warn_of_columns(table: RawTable, roles: Roles, arms: list[str]) -> None:
-    """Name the columns of a wide table that are not arms, and the arms without a column."""
+    """Warn about columns of a wide table that are not arms, and about arms without a column."""
     unused = [repr(name) for name in table.columns if name not in (*roles.arms, roles.time)]
     if not (roles.arms and unused):
         return
     without = [repr(name) for name in arms if name not in roles.arms]
-    nothing = f"; nothing is learned of {listed(without, 10)}" if without else ""
+    missing = f"; no column for {listed(without, 10)}" if without else ""
     warnings.warn(
-        f"columns that are no arms of the decider are passed over: {listed(unused, 10)}{nothing}",
+        f"columns that are not arms of the decider are ignored: {listed(unused, 10)}{missing}",
         stacklevel=4,
     )

@@ -1,4 +1,4 @@
-"""Plan of a decider: its choices for some time ahead, as a table that draws itself."""
+"""Plan of a decider: its choices for some steps ahead, as a table and a figure."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TIE = 1e-9  # relative difference of expectations that is round-off
-MIN_REWARDS = 3  # in a mean that contradicts a belief
+MIN_REWARDS = 3  # least number of rewards in a mean that can contradict a belief
 NOTE_WIDTH = 90
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A plan.
+    """Planned choices of a decider.
 
     Attributes:
-        table: A row for each step: time, arm, and the expected mean reward of the arm with its
-            95 % interval from low to high, NaN where the agent has no belief; the mean of the
-            arm's rewards so far at the same place of the longest season (``mean_so_far``, NaN if
-            there are none); and whether the choice is a ``trial``, that is, another arm is expected
-            to be better and this one is taken to learn about it (NA where the agent has no belief).
-        arms: The arms that could be chosen.
-        notes: Warnings, one sentence each; most often none.
+        table: One row per step: time, arm, expected mean reward of the arm (``expected``) with its
+            95 % interval (``low``, ``high``), NaN if the agent has no belief; the mean of the arm's
+            past rewards at the same phase of the longest season (``mean_so_far``, NaN without such
+            rewards); and ``trial``, true if another arm has a higher expected reward and this one
+            is chosen to learn about it (NA if the agent has no belief).
+        arms: Available arms.
+        notes: Warnings, one sentence each.
     """
 
     table: pd.DataFrame
@@ -49,7 +49,7 @@ class Plan:
 
     def text(self) -> str:
         """Return the table as text, without the notes."""
-        trials = ["yes" if one is True else "" for one in self.table["trial"].astype(object)]
+        trials = ["yes" if trial is True else "" for trial in self.table["trial"].astype(object)]
         table = self.table.assign(trial=trials)
         return str(
             table.to_string(index=False, max_rows=60, float_format="{:.4g}".format, na_rep="")
@@ -86,12 +86,12 @@ def make_plan(
     steps: Sequence[int],
     rewards: Sequence[tuple[int, str, float]],
 ) -> Plan:
-    """Ask an agent for some steps ahead.
+    """Return the choices of an agent for some steps ahead.
 
     Args:
-        settings: Of the decider.
-        arms: The arms that can be chosen.
-        learner: The agent, a copy.
+        settings: Settings of the decider.
+        arms: Available arms.
+        learner: Copy of the agent.
         times: Times of the steps.
         steps: Numbers of the steps.
         rewards: Steps, arms and rewards so far.
@@ -123,27 +123,27 @@ def mean_so_far(
     steps: Sequence[int],
     rewards: Sequence[tuple[int, str, float]],
 ) -> tuple[Array, Array]:
-    """Return the mean reward of each arm at the same place of the longest season, and the count.
+    """Return mean and number of past rewards of each arm at the same phase of the longest season.
 
-    Without a season no two steps are the same place.
+    Without a season, no two steps share a phase.
 
     Returns:
-        Two arrays of shape (steps, arms); the first is NaN without any reward.
+        Two arrays of shape (steps, arms); the first is NaN if there is no reward.
     """
     if not periods or not rewards:
         shape = (len(steps), len(arms))
         return np.full(shape, np.nan), np.zeros(shape)
     seen = pd.DataFrame(rewards, columns=["step", "arm", "reward"])
     places = np.floor(seen["step"] % max(periods))
-    found = seen.groupby([places, "arm"])["reward"].agg(["mean", "count"]).unstack("arm")
-    asked = np.floor(np.asarray(steps) % max(periods))
-    wide = found.reindex(index=asked)
+    by_phase = seen.groupby([places, "arm"])["reward"].agg(["mean", "count"]).unstack("arm")
+    wanted = np.floor(np.asarray(steps) % max(periods))
+    wide = by_phase.reindex(index=wanted)
     mean = wide["mean"].reindex(columns=list(arms)).to_numpy(np.float64)
     return mean, wide["count"].reindex(columns=list(arms)).fillna(0).to_numpy(np.float64)
 
 
 def _doubts(settings: Settings, beliefs: Array, mean: Array, count: Array) -> tuple[str, ...]:
-    """Return a sentence if means so far lie outside the intervals of a plan."""
+    """Return a warning if past means lie outside the intervals of a plan."""
     _, low, high = np.moveaxis(beliefs, -1, 0)
     outside = (count >= MIN_REWARDS) & ((mean < low) | (mean > high))
     steps = int(outside.any(1).sum())

@@ -1,9 +1,9 @@
-"""Settings of a decider: times and lengths of time as people write them, arms and rewards.
+"""Settings of a decider: parsing of times, lengths of time, arms and rewards.
 
 With a time zone, steps follow the wall clock, so that 09:00 has the same phase of the day in summer
-and in winter. Where the clock is set forward a step is skipped; where it is set back, an hour comes
-twice and both belong to the same steps. Only if all seasons are of another kind, as the tide's
-(shorter than a day, and no part of one), steps follow the elapsed time.
+and in winter. Steps are skipped when the clock is set forward, and repeated when it is set back.
+If all seasons are shorter than a day and do not divide it, such as the tide's, steps follow the
+elapsed time instead.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_REMEMBERED = 1_000_000
 DEFAULT_REMEMBERED = 20_000
 UTC = timezone.utc
 DAY = timedelta(days=1)
-LONGEST_CHANGE = timedelta(hours=3)  # of a clock that is set forward or back
+LONGEST_CHANGE = timedelta(hours=3)  # upper bound of changes of the clock
 FIRST_YEAR, LAST_YEAR = 1700, 2200
 MAX_DURATION = timedelta(days=36525)
 UNITS = {  # months and years have no fixed length in days
@@ -41,37 +41,37 @@ _DURATION = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)?\s*([a-z]+)", re.ASCII | re.I)
 
 
 class DeciderError(UserError, ValueError):
-    """Input of a decider that the user can correct; nothing has been changed."""
+    """Invalid input of a decider, whose state is unchanged."""
 
 
 def parse_duration(name: str, value: Any) -> timedelta:
-    """Return a length of time from text, or a ``timedelta`` as it is.
+    """Return a length of time given as text or as a ``timedelta``.
 
     >>> parse_duration("step", "15 min")
     datetime.timedelta(seconds=900)
 
     Args:
-        name: Of the argument, for the message.
-        value: As ``"15 min"``, ``"1h"``, ``"1 day"``, ``"week"``, or a ``timedelta``.
+        name: Name of the argument for the error message.
+        value: Text such as ``"15 min"``, ``"1h"``, ``"1 day"`` or ``"week"``, or a ``timedelta``.
 
     Raises:
         DeciderError: If it is not a length of time, not positive, or more than a century.
     """
-    found = value if isinstance(value, timedelta) else None
+    length = value if isinstance(value, timedelta) else None
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
     if match is not None:
         units = [unit for unit, words in UNITS.items() if match[2].lower() in words]
-        found = float(match[1] or 1) * units[0] if units else None
-    if found is None or found != found or not timedelta(0) < found <= MAX_DURATION:
+        length = float(match[1] or 1) * units[0] if units else None
+    if length is None or length != length or not timedelta(0) < length <= MAX_DURATION:
         raise DeciderError(
             f"{name} must be a length of time of at most a century, such as '15 min', '1 hour', "
             f"'1 day', '1 week' or '365 days', got {value!r}"
         )
-    return timedelta(seconds=found.total_seconds())  # a pandas Timedelta becomes a plain one
+    return timedelta(seconds=length.total_seconds())  # a pandas Timedelta becomes a plain one
 
 
-def written(length: timedelta) -> str:
-    """Return a length of time in the largest unit that it is a whole number of."""
+def duration_text(length: timedelta) -> str:
+    """Return a length of time in the largest unit of which it is a multiple."""
     for unit, words in reversed(UNITS.items()):
         if not length % unit:
             count = length // unit
@@ -81,12 +81,12 @@ def written(length: timedelta) -> str:
 
 @dataclass(frozen=True)
 class StepClock:
-    """Counter of steps.
+    """Clock that counts steps.
 
     Attributes:
         step: Length of a step.
-        zone: Time zone of times without an offset; None for none.
-        on_the_wall: Whether steps follow the wall clock of the zone; else the elapsed time.
+        zone: Time zone of times without an offset, or None.
+        on_the_wall: True if steps follow the wall clock of the zone, false for the elapsed time.
     """
 
     step: timedelta
@@ -97,54 +97,55 @@ class StepClock:
     def of(
         cls, step: timedelta, seasons: Iterable[timedelta], timezone_name: str | None
     ) -> StepClock:
-        """Return the clock for some seasons."""
+        """Return the clock for the given seasons."""
         kinds = [season >= DAY or not DAY % season for season in seasons]
         try:
             zone = None if timezone_name is None else ZoneInfo(timezone_name)
-        except Exception as error:  # names of folders, long names and odd types fail in many ways
+        except Exception as error:  # folders, long names and unexpected types raise various errors
             raise DeciderError(
-                f"there is no time zone {timezone_name!r}: give one like 'Europe/Madrid' or 'UTC'"
+                f"unknown timezone {timezone_name!r}: expected a name such as 'Europe/Madrid' or "
+                "'UTC'"
             ) from error
         return cls(step, zone, any(kinds) or not kinds)
 
     def moment(self, value: Any) -> datetime:
-        """Return a time as a datetime: in the zone if there is one, else without any.
+        """Return a time as a datetime in the zone, or without a zone if there is none.
 
-        A time without an offset is one of the zone. One that comes twice, when clocks are set
-        back, is the first of the two (or the second, where ``datetime.fold`` is 1); one that never
-        comes, when clocks are set forward, is as much later as they are set: 02:30 is 03:30.
+        A time without an offset is interpreted in the zone. An ambiguous time, when clocks are set
+        back, is the first of the two (the second if ``datetime.fold`` is 1). A nonexistent time,
+        when clocks are set forward, is shifted by the change: 02:30 becomes 03:30.
 
         Raises:
-            DeciderError: If it is not a time, or has an offset where the decider has no zone.
+            DeciderError: If it is not a time, or has an offset but the decider has no zone.
         """
-        found = _parsed(value)
+        time = _parsed(value)
         if self.zone is None:
-            if found.tzinfo is not None:
+            if time.tzinfo is not None:
                 raise DeciderError(
-                    f"{value!s} has an offset, but the decider knows no time zone: make it with "
-                    "timezone='Europe/Madrid', say, or give times without an offset"
+                    f"{value!s} has an offset, but the decider has no time zone: create it with "
+                    "timezone=..., such as 'Europe/Madrid', or use times without an offset"
                 )
-            return found
-        aware = found if found.tzinfo is not None else found.replace(tzinfo=self.zone)
+            return time
+        aware = time if time.tzinfo is not None else time.replace(tzinfo=self.zone)
         return aware.astimezone(UTC).astimezone(self.zone)
 
     def origin(self, start: datetime) -> datetime:
-        """Return the start of counting: the midnight before, of a Monday for weeks."""
+        """Return the origin of the steps: the previous midnight, of a Monday for long steps."""
         first = datetime.combine(self._plain(start).date(), datetime.min.time())
         return first - first.weekday() * DAY if self.step > DAY else first
 
     def count(self, moment: datetime, origin: datetime) -> int:
-        """Return the number of the step that a moment lies in."""
+        """Return the number of the step that contains a moment."""
         return (self._plain(moment) - origin) // self.step
 
     def steps_from(self, moment: datetime, origin: datetime, steps: int) -> list[datetime]:
-        """Return the beginnings of some steps in the order of time, from the moment's on."""
+        """Return the beginnings of steps in order of time, starting at the step of the moment."""
         first = self.count(moment, origin)
         spare = math.ceil(LONGEST_CHANGE / self.step)
         walls = [origin + k * self.step for k in range(first, first + steps + spare + 1)]
-        found = sorted((m for wall in walls for m in self._beginnings(wall)), key=_instant)
+        begins = sorted((m for wall in walls for m in self._beginnings(wall)), key=_instant)
         instant = _instant(moment)
-        return [begin for begin in found if _instant(begin) + self.step > instant][:steps]
+        return [begin for begin in begins if _instant(begin) + self.step > instant][:steps]
 
     def _plain(self, moment: datetime) -> datetime:
         """Return the wall clock, or the elapsed time, without a zone."""
@@ -153,7 +154,7 @@ class StepClock:
         return moment.replace(tzinfo=None)
 
     def _beginnings(self, plain: datetime) -> list[datetime]:
-        """Return the beginnings of a step: one, none (it is skipped), or two."""
+        """Return the beginnings of a step: one, none (skipped by the clock) or two (repeated)."""
         if self.zone is None:
             return [plain]
         if not self.on_the_wall:
@@ -166,44 +167,44 @@ class StepClock:
 
 
 def _instant(moment: datetime) -> datetime:
-    """Return the moment in UTC: datetimes of one zone would compare by their wall clock."""
+    """Return the moment in UTC, since datetimes of one zone compare by their wall clock."""
     return moment if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _parsed(value: Any) -> datetime:
-    found = value
-    if hasattr(value, "to_pydatetime"):  # a pandas Timestamp, whose nanoseconds do not matter
-        found = value.to_pydatetime(warn=False) if value == value else None
+    time = value
+    if hasattr(value, "to_pydatetime"):  # a pandas Timestamp; nanoseconds are dropped
+        time = value.to_pydatetime(warn=False) if value == value else None
     elif type(value).__module__ == "numpy" and hasattr(value, "astype"):
-        found = value.astype("datetime64[us]").item()
+        time = value.astype("datetime64[us]").item()
     try:
-        if isinstance(found, str):
-            text = found.strip()
-            found = datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in "Zz" else text)
-        elif isinstance(found, date) and not isinstance(found, datetime):
-            found = datetime.combine(found, datetime.min.time())
-        if isinstance(found, datetime) and FIRST_YEAR <= found.year <= LAST_YEAR:
-            return found
+        if isinstance(time, str):
+            text = time.strip()
+            time = datetime.fromisoformat(f"{text[:-1]}+00:00" if text[-1:] in "Zz" else text)
+        elif isinstance(time, date) and not isinstance(time, datetime):
+            time = datetime.combine(time, datetime.min.time())
+        if isinstance(time, datetime) and FIRST_YEAR <= time.year <= LAST_YEAR:
+            return time
     except ValueError:
         pass
     raise DeciderError(
-        f"a time is written like '2026-11-16 09:00' (from {FIRST_YEAR} to {LAST_YEAR}), or is "
-        f"a datetime, got {value!r}"
+        f"a time must be a datetime or text like '2026-11-16 09:00', from {FIRST_YEAR} to "
+        f"{LAST_YEAR}, got {value!r}"
     )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Fixed settings of a decider; plain values, as kept in its file.
+    """Fixed settings of a decider, as plain values.
 
     Attributes:
         step: Length of a step, as text.
         seasons: Lengths of the seasons, as text, the main one first.
-        agent: The agent.
-        timezone: Time zone of times without an offset; None for none.
+        agent: Name of the agent, with settings.
+        timezone: Time zone of times without an offset, or None.
         objective: "max" or "min".
         explore: Share of choices that are made at random.
-        remember: Number of choices, and of rewards, that are kept.
+        remember: Number of stored choices, and of stored rewards.
         seed: Seed of all random numbers.
     """
 
@@ -218,7 +219,7 @@ class Settings:
 
     @classmethod
     def checked(cls, *, step: Any, seasons: Any, **others: Any) -> Settings:
-        """Return settings from a user's values, or raise a ``DeciderError``."""
+        """Return validated settings from a user's values, or raise a ``DeciderError``."""
         if isinstance(seasons, str | timedelta) or not isinstance(seasons, Iterable):
             raise DeciderError(f"seasons must be a list such as ['1 day', '1 week'], got {seasons}")
         length = parse_duration("step", step)
@@ -226,10 +227,10 @@ class Settings:
         for season in lengths:
             if season <= length:
                 raise DeciderError(
-                    f"a season must be longer than the step, got {written(season)} and "
-                    f"{written(length)}"
+                    f"a season must be longer than the step, got {duration_text(season)} and "
+                    f"{duration_text(length)}"
                 )
-        made = cls(written(length), tuple(map(written, lengths)), **others)
+        made = cls(duration_text(length), tuple(map(duration_text, lengths)), **others)
         if made.objective not in OBJECTIVES:
             raise DeciderError(f"objective must be 'max' or 'min', got {made.objective!r}")
         if not (isinstance(made.explore, int | float) and 0 <= made.explore <= 1):
@@ -241,23 +242,23 @@ class Settings:
 
     @cached_property
     def clock(self) -> StepClock:
-        """Counter of the steps."""
+        """Clock that counts the steps."""
         seasons = [parse_duration("a season", season) for season in self.seasons]
         return StepClock.of(parse_duration("step", self.step), seasons, self.timezone)
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """The seasons in steps."""
+        """Seasons in steps."""
         return tuple(parse_duration("a season", s) / self.clock.step for s in self.seasons)
 
     @property
     def sign(self) -> float:
-        """Factor that makes more of a reward better."""
+        """Factor of rewards for which larger is better: -1 for costs."""
         return OBJECTIVES[self.objective]
 
 
 def check_whole(name: str, value: Any, least: int, most: int) -> None:
-    """Refuse all but whole numbers in a range."""
+    """Raise an error unless the value is a whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise DeciderError(
             f"{name} must be a whole number from {least:,} to {most:,}, got {value!r}"
@@ -265,14 +266,14 @@ def check_whole(name: str, value: Any, least: int, most: int) -> None:
 
 
 def checked_arms(arms: Any) -> list[str]:
-    """Return at least two different names that can be shown and written into a table."""
+    """Return at least two different printable names of arms, or raise a ``DeciderError``."""
     if isinstance(arms, str) or not isinstance(arms, Iterable):
         raise DeciderError(f"arms must be a list of names, got {arms!r}")
     names = [checked_arm(arm) for arm in arms]
     if len(set(names)) < len(names) or not 2 <= len(names) <= MAX_ARMS:
         raise DeciderError(
-            f"arms must be 2 to {MAX_ARMS:,} different names, got {len(names)} of which "
-            f"{len(set(names))} are different"
+            f"arms must be 2 to {MAX_ARMS:,} different names, got {len(names)} names, "
+            f"{len(set(names))} of them different"
         )
     return names
 
@@ -280,9 +281,11 @@ def checked_arms(arms: Any) -> list[str]:
 def checked_arm(name: Any) -> str:
     """Return the name of an arm, or raise a ``DeciderError``."""
     if not isinstance(name, str) or name != " ".join(name.split()) or not name.isprintable():
-        raise DeciderError(f"an arm is a printable word, without spaces around it, got {name!r}")
+        raise DeciderError(f"an arm must be printable text without extra spaces, got {name!r}")
     if not 1 <= len(name) <= MAX_NAME_LETTERS:
-        raise DeciderError(f"an arm's name has 1 to {MAX_NAME_LETTERS} letters, got {len(name)}")
+        raise DeciderError(
+            f"an arm's name must have 1 to {MAX_NAME_LETTERS} letters, got {len(name)}"
+        )
     return name
 
 
@@ -294,6 +297,7 @@ def checked_reward(reward: Any) -> float:
         value = math.nan
     if not abs(value) <= MAX_REWARD:
         raise DeciderError(
-            f"a reward is a finite number of at most {MAX_REWARD:g} in magnitude, got {reward!r}"
+            f"a reward must be a finite number of at most {MAX_REWARD:g} in magnitude, got "
+            f"{reward!r}"
         )
     return value

@@ -1,6 +1,6 @@
-"""State of a decider (its agent, choices and rewards) and its file: arrays and one JSON header.
+"""State of a decider (agent, choices and rewards) and its file: arrays and one JSON header.
 
-A file is replaced whole, by one process at a time, which holds the lock: another file beside it.
+A file is replaced atomically by one process at a time, which holds a lock file beside it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ FORMAT = "periodic-gp decider"
 MAX_BYTES = 2**30
 MAX_HEADER_BYTES = 2**24
 MAX_WAITING_SECONDS = 60.0
-COLUMNS = ("time", "arm", "reward", "probability", "choice_id")  # readers take "id" for the arm
-ASKED = -1  # instead of an arm: the agent was asked, and received nothing
+COLUMNS = ("time", "arm", "reward", "probability", "choice_id")  # "id" would be read as the arm
+ASKED = -1  # marks a request for a choice, in place of an arm
 TOKENS = 2**24
-MAX_STEP = 2**53  # up to which a step is a float without loss
-DEVIATIONS = 1.96  # half the width of a 95 % interval
+MAX_STEP = 2**53  # steps up to here are exact as float64
+DEVIATIONS = 1.96  # half the width of a 95 % interval in standard deviations
 _EPOCH, _TICK = datetime(1970, 1, 1), timedelta(microseconds=1)
 Event = tuple[int, int, float]  # step, arm (or ``ASKED``) and reward
 
@@ -52,12 +52,12 @@ class LoggedChoice:
     """A choice in the log.
 
     Attributes:
-        number: Count of the choices, from 1.
-        token: Random part of the id, so that a decider from an older file gives other ids.
+        number: Number of the choice, from 1.
+        token: Random part of the id, so that deciders restored from an older file give other ids.
         moment: Time.
         step: Step of that time.
-        arm: Number of the arm among all arms there ever were.
-        probability: Probability of this arm given all that was known; NaN if unknown.
+        arm: Number of the arm among all arms, including retired ones.
+        probability: Probability with which the arm was chosen; NaN if unknown.
         reward: NaN until it is known.
     """
 
@@ -71,20 +71,20 @@ class LoggedChoice:
 
     @property
     def id(self) -> str:
-        """Name of the choice."""
+        """Identifier of the choice."""
         return f"{self.number}-{self.token:06x}"
 
     @property
     def is_open(self) -> bool:
-        """Return whether its reward is not known yet."""
+        """Return whether its reward is unknown."""
         return math.isnan(self.reward)
 
 
 class Journal:
-    """Choices by their ids, and events in their order; the newest of each.
+    """Newest choices by their ids, and newest events in their order.
 
     Args:
-        remember: Number of choices and of events that are kept.
+        remember: Number of stored choices and of stored events.
     """
 
     def __init__(self, remember: int) -> None:
@@ -95,7 +95,7 @@ class Journal:
         return iter(self._choices.values())
 
     def begin(self, moment: datetime, step: int, arm: int, probability: float) -> LoggedChoice:
-        """Log a choice, and forget the oldest if there are too many."""
+        """Log a choice, and remove the oldest if there are too many."""
         token = secrets.randbelow(TOKENS)
         choice = LoggedChoice(self._next, token, moment, step, arm, probability)
         self._choices[choice.id] = choice
@@ -105,20 +105,20 @@ class Journal:
         return choice
 
     def open_choice(self, id: Any) -> LoggedChoice:
-        """Return the open choice of an id.
+        """Return the open choice with an id.
 
         Raises:
-            DeciderError: If there is none.
+            DeciderError: If there is no such choice, or its reward is known.
         """
         choice = self._choices.get(id) if isinstance(id, str) else None
         if choice is None:
             raise DeciderError(
-                f"there is no choice {id!r}: it was never made here, or it is older than the "
-                f"{self._remember:,} choices that are remembered"
+                f"unknown choice {id!r}: it was not made by this decider, or is older than the "
+                f"{self._remember:,} stored choices"
             )
         if not choice.is_open:
             raise DeciderError(
-                f"the reward of choice {choice.id} was told already: {choice.reward:g}"
+                f"the reward of choice {choice.id} is already known: {choice.reward:g}"
             )
         return choice
 
@@ -128,18 +128,18 @@ class Journal:
 
     @property
     def is_full(self) -> bool:
-        """Return whether there are more events than are kept."""
+        """Return whether there are more events than are to be stored."""
         return len(self.events) > self._remember
 
     def rewards(self, more: Iterable[Event] = (), share: float = 1.0) -> list[Event]:
-        """Return the newest rewards, and more, in the order of time: a share of those kept."""
-        told = [event for event in (*self.events, *more) if event[1] != ASKED]
-        told.sort(key=lambda event: event[0])
-        return told[-max(1, int(share * self._remember)) :]
+        """Return the newest rewards, including ``more``, in order of time, limited to a share."""
+        rewards = [event for event in (*self.events, *more) if event[1] != ASKED]
+        rewards.sort(key=lambda event: event[0])
+        return rewards[-max(1, int(share * self._remember)) :]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything as arrays for a file: whole numbers below 2^53 are exact floats."""
-        choices = [astuple(replace(one, moment=_ticks(one.moment))) for one in self]  # type: ignore[arg-type]
+        """Return the journal as arrays for a file; integers below 2^53 are exact as float64."""
+        choices = [astuple(replace(c, moment=_ticks(c.moment))) for c in self]  # type: ignore[arg-type]
         return {
             "choices": np.array(choices, dtype=np.float64).reshape(-1, 7),
             "events": np.array(self.events, dtype=np.float64).reshape(-1, 3),
@@ -150,7 +150,7 @@ class Journal:
     def restored(
         cls, arrays: Mapping[str, NDArray[Any]], remember: int, zone: Any, n_names: int
     ) -> Journal:
-        """Return the journal that ``arrays`` gave, for a number of arms."""
+        """Return a journal from its ``arrays``."""
         made = cls(remember)
         for row in arrays["choices"].tolist():
             number, token, ticks, step, arm = map(int, row[:5])
@@ -162,12 +162,12 @@ class Journal:
         made._next = int(arrays["next"][0])
         places = [(c.step, c.arm) for c in made] + [(step, arm) for step, arm, _ in made.events]
         if not all(0 <= step < MAX_STEP and ASKED <= arm < n_names for step, arm in places):
-            raise DeciderError("it has choices of unknown arms, or at impossible times")
+            raise DeciderError("it has choices with unknown arms or invalid times")
         return made
 
 
 def _ticks(moment: datetime) -> int:
-    """Return microseconds since 1970, in UTC where there is a time zone."""
+    """Return microseconds since 1970, in UTC if there is a time zone."""
     plain = moment if moment.tzinfo is None else moment.astimezone(UTC)
     return (plain.replace(tzinfo=None) - _EPOCH) // _TICK
 
@@ -181,11 +181,11 @@ class Learner:
     """An agent for a fixed number of arms.
 
     Args:
-        spec: Which agent.
-        settings: Of the decider.
+        spec: Name and settings of the agent.
+        settings: Settings of the decider.
         n_arms: Number of arms.
-        saved: The agent and its generator; None for a new one.
-        generation: Number of agents before, for the seed of a new one.
+        saved: Agent and its generator; None to create a new agent.
+        generation: Number of previous agents, for the seed of a new one.
     """
 
     def __init__(
@@ -201,17 +201,17 @@ class Learner:
         if saved is None:
             rng = np.random.default_rng([settings.seed, generation])
             seasons = ", ".join(settings.seasons) or "none"
-            with _failing(spec, f"cannot be made for {n_arms} arms and seasons {seasons}"):
+            with _failing(spec, f"cannot be created for {n_arms} arms and seasons {seasons}"):
                 saved = spec.make(self._problem, rng), rng
         self._agent, self._rng = saved
 
     @property
     def can_be_saved(self) -> bool:
-        """Return whether it has a state to save; else its past is replayed."""
+        """Return whether the agent can be saved; otherwise its past is replayed."""
         return isinstance(self._agent, Saveable)
 
     def act(self, step: int) -> tuple[int, bool]:
-        """Return the agent's arm, and whether it is certain: nothing was drawn for it."""
+        """Return the agent's arm, and whether the choice was deterministic."""
         before = self._rng.bit_generator.state
         with _failing(self._spec, "could not choose"):
             arm = int(self._problem.checked(self._agent.act(self._observation(step))))
@@ -225,11 +225,11 @@ class Learner:
     def replay(
         self, events: Sequence[Event], on_progress: Callable[[int, int], object] | None = None
     ) -> None:
-        """Show the agent its past in this order.
+        """Replay past events in order.
 
         Args:
-            events: The past.
-            on_progress: Called with the number of events shown, and of all.
+            events: Past events.
+            on_progress: Callback that receives the number of replayed events, and of all.
         """
         for done, (step, arm, reward) in enumerate(events, start=1):
             if arm == ASKED:
@@ -240,9 +240,9 @@ class Learner:
                 on_progress(done, len(events))
 
     def beliefs(self, step: int, arms: Sequence[int]) -> Array | None:
-        """Return the believed mean reward with its 95 % interval, shape (arms, 3).
+        """Return the expected mean rewards with their 95 % intervals, shape (arms, 3).
 
-        None for an agent without beliefs, and before it knows the unit of rewards.
+        The result is None for agents without beliefs, and until the scale of rewards is known.
         """
         agent: Any = self._agent
         if not hasattr(agent, "belief") or getattr(agent, "scale", agent) is None:
@@ -252,7 +252,7 @@ class Learner:
         return np.stack([middle, middle - half, middle + half], axis=1)
 
     def copied(self) -> Learner:
-        """Return another with the same knowledge, for trying."""
+        """Return an independent copy."""
         arrays: dict[str, Any] = {}
         header = self.packed(arrays)
         if header is None:
@@ -263,7 +263,7 @@ class Learner:
         return Learner(self._spec, self._settings, self._problem.n_actions or 0, twin)
 
     def packed(self, arrays: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the agent for a file; None if it cannot be saved."""
+        """Return the agent for a file, or None if it cannot be saved."""
         return pack(self._agent, arrays) if isinstance(self._agent, Saveable) else None
 
     @classmethod
@@ -276,10 +276,10 @@ class Learner:
         arrays: dict[str, Any],
     ) -> Learner:
         """Return the agent from a file."""
-        found = find_class(spec.name)
-        if not (isinstance(found, type) and issubclass(found, Saveable)):
+        agent_class = find_class(spec.name)
+        if not (isinstance(agent_class, type) and issubclass(agent_class, Saveable)):
             raise DeciderError(f"the agent {spec} is not the one that was saved")
-        agent: Any = unpack(header, arrays, found)
+        agent: Any = unpack(header, arrays, agent_class)
         rng = agent._rng
         if not isinstance(agent, Agent):
             raise DeciderError(f"{spec} is not an agent: it needs act() and update()")
@@ -304,7 +304,7 @@ def _problem(n_arms: int, periods: Sequence[float]) -> Problem:
 
 @contextlib.contextmanager
 def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
-    """Report any error of an agent in one sentence: a user's agent can fail in any way."""
+    """Convert any error of an agent, which may be a user's, into a one-sentence error."""
     try:
         yield
     except Exception as error:
@@ -314,13 +314,15 @@ def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file: another file beside it.
+    """Hold the lock of a file, which is a file beside it.
 
     Raises:
-        DeciderError: If another process holds it for a minute, or there is no folder for it.
+        DeciderError: If another process holds it for a minute, or the folder does not exist.
     """
-    if not path.parent.is_dir():  # the lock would make it
-        raise DeciderError(f"cannot use {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if not path.parent.is_dir():  # otherwise the lock would create it
+        raise DeciderError(
+            f"cannot use {str(path)!r}: the folder {str(path.parent)!r} does not exist"
+        )
     lock = FileLock(path.with_name(f"{path.name}.lock"), timeout=MAX_WAITING_SECONDS)
     try:
         lock.acquire()
@@ -337,14 +339,14 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Replace a file whole, and wait until it is on the disk; its mode stays.
+    """Replace a file atomically and durably, keeping its mode.
 
     Raises:
-        DeciderError: If it cannot be written; the old file is kept.
+        DeciderError: If it cannot be written; then the old file remains.
     """
-    said = {"format": FORMAT, "version": version("periodic-gp")}
+    metadata = {"format": FORMAT, "version": version("periodic-gp")}
     try:
-        data = to_bytes(arrays, {**said, "header": json.dumps(header)})
+        data = to_bytes(arrays, {**metadata, "header": json.dumps(header)})
         with whole_file(path) as part:
             part.write_bytes(data)
             if path.exists():
@@ -360,33 +362,33 @@ def opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Read the header and the arrays of a file.
 
     Raises:
-        DeciderError: If it is missing, too large, damaged, or not a decider; also for any error
-            while its content is used, since a damaged file can fail anywhere.
+        DeciderError: If it is missing, too large, damaged, or not a decider. Any error while its
+            content is used is converted, too, since a damaged file can fail anywhere.
     """
     check_exists(path)
-    writer = "it is damaged, or not a decider"
+    problem = "it is damaged, or not a decider"
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             header_bytes = int.from_bytes(file.read(8), "little")
         if size > MAX_BYTES or header_bytes > min(size, MAX_HEADER_BYTES):
-            raise DeciderError("it is not a decider, or too large for one")
+            raise DeciderError("it is not a decider, or too large")
         with safe_open(path, framework="numpy") as tensors:
-            said = tensors.metadata() or {}
-            if said.get("format") != FORMAT:
+            metadata = tensors.metadata() or {}
+            if metadata.get("format") != FORMAT:
                 raise DeciderError("it is not a decider")
-            writer = f"it is damaged (written by version {said.get('version')})"
+            problem = f"it is damaged (written by version {metadata.get('version')})"
             arrays = {name: tensors.get_tensor(name) for name in list(tensors.keys())}
-        yield json.loads(said["header"]), arrays
+        yield json.loads(metadata["header"]), arrays
     except DeciderError as error:
         raise DeciderError(f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:
-        raise DeciderError(f"cannot load {str(path)!r}: {writer}") from error
+        raise DeciderError(f"cannot load {str(path)!r}: {problem}") from error
 
 
 def check_exists(path: Path) -> None:
-    """Refuse a missing file."""
+    """Raise an error if the file is missing."""
     if not path.is_file():
         raise DeciderError(
-            f"there is no file {str(path)!r}: make a decider with periodic-gp decide init"
+            f"the file {str(path)!r} does not exist: create a decider with periodic-gp decide init"
         )

@@ -1,7 +1,7 @@
-"""Logs of decisions: estimates of policies that did not make them.
+"""Off-policy evaluation from logs of decisions.
 
-A log has one arm a row: its time, its reward and, at best, the probability of its choice. The
-rewards of the other arms are unknown, so a policy is judged off-policy: by the rows in which it
-agrees with the log, weighted by their probability, and by a model of the rest. Where the log
-cannot tell, a ``DecisionLogError`` is raised.
+Each row of a log has a time, the chosen arm, its reward and, preferably, the probability of the
+choice. The rewards of other arms are unknown, so a policy is evaluated by the rows in which it
+agrees with the log, weighted by inverse probability, and by a model of the rewards. A
+``DecisionLogError`` is raised if the log does not support an estimate.
 """

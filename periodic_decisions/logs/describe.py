@@ -1,4 +1,4 @@
-"""Description of a log: what its policy did, and what it never did."""
+"""Description of a log: its rows, its policy, and arms that were never chosen."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from periodic_decisions.logs.log import DecisionLog, LogSeasons, phase_label
 from periodic_decisions.tables.cells import count, listed
 from periodic_envs.arrays import Array
 
-MAX_ARMS = 20  # described one by one
+MAX_ARMS = 20  # arms that are described one by one
 
 
 def guess_period(log: DecisionLog) -> float | None:
-    """Return a day in steps, where times are dated and steps are shorter than a day; else None."""
+    """Return a day in steps if times are dates and steps are shorter than a day, or None."""
     dated = isinstance(log.grid.step, pd.Timedelta)
     steps = float(pd.Timedelta(days=1) / log.grid.step) if dated else 0.0
     return steps if steps >= 2.0 else None
@@ -37,8 +37,8 @@ def _rows(log: DecisionLog) -> list[str]:
         lines.append(f"{count(empty, 'step')} in between have no decision.")
     if log.unknown:
         lines.append(
-            f"{count(log.unknown, 'row')} without a reward left out: if rewards are missing for a "
-            "reason, what follows is about the others alone."
+            f"{count(log.unknown, 'row')} without a reward left out: if rewards are not missing "
+            "at random, estimates hold for the other rows only."
         )
     return lines
 
@@ -52,19 +52,19 @@ def _policy(log: DecisionLog, seasons: LogSeasons) -> list[str]:
         f"With a season of {seasons.period:g} steps there are {seasons.phases} phases and "
         f"{seasons.blocks} blocks of whole seasons.",
         f"The most frequent arm of each phase was chosen in {top:.0%} of the decisions "
-        f"({1.0 / len(log.names):.0%} would be chance).",
+        f"({1.0 / len(log.names):.0%} is expected by chance).",
     ]
     if log.probability is None:
         return [*lines, "Probabilities are not logged: they are estimated by shares in phases."]
     low, high = float(log.probability.min()), float(log.probability.max())
-    lines.append(f"Logged probabilities reach from {low:.3g} to {high:.3g}.")
+    lines.append(f"Logged probabilities range from {low:.3g} to {high:.3g}.")
     weights = 1.0 / log.probability
-    # The mean of 1/p over rows is the number of arms with a probability above 0 at each row.
+    # E[1/p] over rows is the number of arms with positive probability; allow 4 standard errors.
     reach = len(log.names) + 4.0 * float(weights.std()) / np.sqrt(len(log)) + 1e-9
     if weights.mean() > reach:
         lines.append(
-            f"They cannot all be right: the mean of 1 / probability is {weights.mean():.3g}, and "
-            f"with {len(log.names)} arms it is at most {len(log.names)} but for chance."
+            f"They are inconsistent: the mean of 1 / probability is {weights.mean():.3g}, but its "
+            f"expected value is at most the number of arms, {len(log.names)}."
         )
     return lines
 
@@ -82,12 +82,12 @@ def _arms(log: DecisionLog, seasons: LogSeasons) -> list[str]:
             f"{_unseen(log, seasons, counts, arm)}".rstrip()
         )
     if len(log.names) > MAX_ARMS:
-        lines.append(f"and {len(log.names) - MAX_ARMS:,} arms more")
+        lines.append(f"and {len(log.names) - MAX_ARMS:,} more arms")
     return lines
 
 
 def _unseen(log: DecisionLog, seasons: LogSeasons, counts: Array, arm: int) -> str:
-    """Return the phases that the log has rows of, but none of this arm."""
+    """Return the phases with rows of the log but without rows of this arm."""
     missing = np.flatnonzero((counts[:, arm] == 0.0) & (counts.sum(1) > 0.0))
     if not len(missing):
         return ""

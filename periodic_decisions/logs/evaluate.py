@@ -1,15 +1,15 @@
-"""Off-policy evaluation: the mean reward per row of a policy, by a log of another one.
+"""Off-policy evaluation: the mean reward per row of a policy, from a log of another policy.
 
-With rows i of reward r, weight w = [arm is the policy's] / probability, and model means q(logged
-arm) and q(policy's arm), each estimator is a ratio of sums, or two:
+With rewards r, weights w = [arm is the policy's] / probability, and model means q(logged arm) and
+q(policy's arm), each estimator is one ratio of sums over rows, or a sum of two:
 
     ips     sum w r / n                              [@horvitz1952generalization]
     snips   sum w r / sum w                          [@swaminathan2015self]
     dr      sum {q(policy) + w (r - q(logged))} / n  [@dudik2014doubly]
     sndr    sum q(policy) / n  +  sum w (r - q(logged)) / sum w
 
-Intervals come from the jackknife that leaves out whole blocks, with Student's quantiles: blocks are
-whole seasons, so that rows of one season may depend on each other.
+Intervals come from the jackknife over blocks, with Student's quantiles. Blocks are whole seasons,
+so that rows of one season may be dependent.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from periodic_decisions.logs.model import CrossFit, RewardModel, cross_fit, fit_
 from periodic_decisions.logs.policies import Policy
 from periodic_envs.arrays import Array
 
-MAX_BLIND = 0.05  # share of rows in whose phase the policy's arm was never logged
+MAX_BLIND = 0.05  # largest share of rows at phases where the policy's arm was never logged
 MIN_EFFECTIVE_SIZE = 20.0  # effective rows: with fewer, intervals are not reliable
 NORMAL_QUANTILE = 1.959963984540054  # at 0.975
 LOGGED = "the log's own policy"
@@ -47,24 +47,24 @@ ESTIMATORS = {
     "sndr": "self-normalised doubly robust",
 }
 NEEDS_MODEL = frozenset(("dr", "sndr"))  # the model of other folds
-PRIOR_ROWS = 1.0  # imagined rows of every phase, shared as all phases together are
+PRIOR_ROWS = 1.0  # pseudo-rows of every phase, with the arm shares of the whole log
 CHANCE = 0.05  # largest probability of an accidental absence, over all phases together
 Ratio = tuple[Array, Array]  # numerators and denominators of the rows, shape (n,) each
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean reward per row of a policy, as far as a log can tell.
+    """Estimated mean reward per row of a policy.
 
     Attributes:
         policy: Name of the policy.
         estimator: Name of the estimator.
         value: Mean reward per row, with its interval.
         effective_size: Number of equally weighted rows of the same precision.
-        blind: Share of the rows in whose phase the policy's arm was never logged. They are left out
-            of a partial answer, and else counted in it.
-        rows: Rows that the answer is about.
-        notes: Assumptions of the answer, as text.
+        blind: Share of the rows at phases where the policy's arm was never logged. Partial
+            estimates leave them out, others include them.
+        rows: Number of rows in the estimate.
+        notes: Assumptions of the estimate, as text.
     """
 
     policy: str
@@ -78,16 +78,16 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OffPolicy:
-    """A log that is asked about policies.
+    """Off-policy evaluation of policies from one log.
 
     Attributes:
         log: The log.
         period: Length of a season, in steps.
         phases: Number of phases; None for one per step.
-        seasons_per_block: Least number of whole seasons in a block of the intervals.
-        estimated: Whether to estimate probabilities even where they were logged.
-        clip: Weights above this are cut to it, which biases estimates; None for none.
-        partial: Whether to answer for the rows that the log can tell about where it cannot for all.
+        seasons_per_block: Least number of whole seasons in a block of the jackknife.
+        estimated: Estimate probabilities even if they were logged.
+        clip: Upper limit of the weights, which biases estimates; None for no limit.
+        partial: Estimate for the rows that the log supports, if not all do.
     """
 
     log: DecisionLog
@@ -114,38 +114,38 @@ class OffPolicy:
 
     @property
     def known(self) -> Array | None:
-        """Logged probabilities, unless they are missing or not to be used."""
+        """Logged probabilities; None if they are missing or are to be estimated."""
         return None if self.estimated else self.log.probability
 
     @cached_property
     def probability(self) -> Array:
-        """Probability of each row, as logged or as estimated."""
+        """Logged or estimated probability of each row."""
         if self.known is not None:
             return self.known
         return estimate_probabilities(self.seasons, self.log.arm, len(self.log.names))
 
     @cached_property
     def models(self) -> CrossFit:
-        """A model for each fold, of all other folds."""
+        """Models of the rewards, each fitted without one fold."""
         return cross_fit(self.seasons, self.log.arm, self.log.reward, len(self.log.names))
 
     @cached_property
     def model(self) -> RewardModel:
-        """Model of all rows."""
+        """Model of the rewards, fitted to all rows."""
         phase, arms = self.seasons.phase, len(self.log.names)
         return fit_model(phase, self.log.arm, self.log.reward, seasons=self.seasons, arms=arms)
 
     def logged(self) -> Estimate:
         """Return the mean reward of the log's own policy."""
         parts = ((self.log.reward, np.ones(len(self.log))),)
-        found = block_interval(parts, self.seasons.block)
-        return Estimate(LOGGED, "mean", found, float(len(self.log)), 0.0, len(self.log))
+        interval = block_interval(parts, self.seasons.block)
+        return Estimate(LOGGED, "mean", interval, float(len(self.log)), 0.0, len(self.log))
 
     def evaluate(self, policy: Policy, estimator: str = "dr") -> Estimate:
         """Estimate the mean reward of a policy.
 
         Raises:
-            DecisionLogError: If the log cannot tell.
+            DecisionLogError: If the log does not support the estimate.
         """
         check_estimator(estimator)
         log = self.log
@@ -153,30 +153,31 @@ class OffPolicy:
         blind = blind_rows(self.seasons, log.arm, chosen, len(log.names), self.known)
         share = float(blind.mean())
         self._require_overlap(policy, chosen, blind, share)
-        kept = ~blind if self.partial else np.ones(len(log), dtype=bool)
-        weight = ((chosen == log.arm) / self.probability)[kept]
+        used = ~blind if self.partial else np.ones(len(log), dtype=bool)
+        weight = ((chosen == log.arm) / self.probability)[used]
         weight = weight if self.clip is None else np.minimum(weight, self.clip)
         size = effective_size(weight)
         if estimator == "dm":
-            value = self._by_model(policy, chosen, kept)
+            value = self._by_model(policy, chosen, used)
         else:
             require_size(policy.name, size)
             none = np.zeros(len(log))
             by_model = estimator in NEEDS_MODEL
             of_logged = self.models.at(log.arm) if by_model else none
             of_policy = self.models.at(chosen) if by_model else none
-            parts = ratios(estimator, log.reward[kept], weight, of_logged[kept], of_policy[kept])
-            value = block_interval(parts, self.seasons.block[kept])
+            parts = ratios(estimator, log.reward[used], weight, of_logged[used], of_policy[used])
+            value = block_interval(parts, self.seasons.block[used])
         notes = self._notes(share, weight, by_model=estimator == "dm")
-        return Estimate(policy.name, estimator, value, size, share, int(kept.sum()), notes)
+        return Estimate(policy.name, estimator, value, size, share, int(used.sum()), notes)
 
-    def _by_model(self, policy: Policy, chosen: Integers, kept: NDArray[np.bool_]) -> Interval:
-        """Return the mean reward by the model, with its own interval."""
+    def _by_model(self, policy: Policy, chosen: Integers, used: NDArray[np.bool_]) -> Interval:
+        """Return the mean reward under the model, with the model's interval."""
         if policy.learned:
             raise DecisionLogError(
-                f"the model alone cannot judge {policy.name}, which it chose itself: ask dr or ips"
+                f"the estimator dm cannot evaluate {policy.name}, which the model itself chose: "
+                "use dr or ips"
             )
-        counts = self.seasons.count(chosen[kept], len(self.log.names), kept)
+        counts = self.seasons.count(chosen[used], len(self.log.names), used)
         mean, deviation = self.model.average(counts / counts.sum())
         reach = NORMAL_QUANTILE * deviation
         return Interval(mean, mean - reach, mean + reach)
@@ -189,22 +190,22 @@ class OffPolicy:
         row = int(blind.argmax())
         arm = self.log.names[int(chosen[row])]
         when = phase_label(self.log, self.seasons, int(self.seasons.phase[row]))
-        ask = "" if self.partial else "; partial=True answers for the other steps alone"
+        hint = "" if self.partial else "; partial=True evaluates the other steps only"
         raise DecisionLogError(
-            f"the log cannot tell about {policy.name}: in {share:.0%} of the steps it takes an arm "
-            f"that the log never chose at that phase, such as {arm!r} at {when}{ask}"
+            f"the log cannot evaluate {policy.name}: in {share:.0%} of the steps it takes an arm "
+            f"that the log never chose at that phase, such as {arm!r} at {when}{hint}"
         )
 
     def _notes(self, share: float, weight: Array, *, by_model: bool) -> tuple[str, ...]:
         estimated = self.known is None and not by_model
         notes = {
-            "by the model alone, which is as good as its assumptions": by_model,
+            "the estimate relies on the model's assumptions": by_model,
             ESTIMATED: estimated,
-            "if the log's policy looked at the contexts, these are biased": estimated
+            "estimates are biased if the log's policy used the contexts": estimated
             and bool(self.log.context_names),
-            f"of {1.0 - share:.0%} of the steps; the log cannot tell about the others": self.partial
-            and share > 0.0,
-            f"weights were cut to {self.clip or 0.0:g}, which biases the estimate": not by_model
+            f"estimate for {1.0 - share:.0%} of the steps; the log does not support the "
+            "others": self.partial and share > 0.0,
+            f"weights were clipped at {self.clip or 0.0:g}, which biases the estimate": not by_model
             and self.clip is not None
             and bool((weight >= self.clip).any()),
         }
@@ -212,61 +213,61 @@ class OffPolicy:
 
 
 def check_estimator(estimator: str) -> None:
-    """Refuse an unknown estimator."""
+    """Raise an error if the estimator is unknown."""
     if estimator not in ESTIMATORS:
         known = ", ".join(ESTIMATORS)
-        raise DecisionLogError(f"there is no estimator {estimator!r}: there are {known}")
+        raise DecisionLogError(f"unknown estimator {estimator!r}: expected one of {known}")
 
 
 def require_size(policy: str, size: float) -> None:
-    """Refuse an answer that would rest on too few rows."""
+    """Raise an error if the effective number of rows is too small."""
     if size < MIN_EFFECTIVE_SIZE:
         raise DecisionLogError(
-            f"the log cannot tell about {policy}: what agrees with it counts as {size:.1f} rows, "
-            f"and at least {MIN_EFFECTIVE_SIZE:g} are needed"
+            f"the log cannot evaluate {policy}: the effective number of rows that agree with it "
+            f"is {size:.1f}, but at least {MIN_EFFECTIVE_SIZE:g} are needed"
         )
 
 
 def ratios(
     estimator: str, reward: Array, weight: Array, of_logged: Array, of_policy: Array
 ) -> tuple[Ratio, ...]:
-    """Return the ratios of sums whose total is the estimate.
+    """Return the numerators and denominators whose ratios of sums add up to the estimate.
 
     >>> rows = [np.array(x) for x in ([1.0, 2.0], [2.0, 0.0], [0.5, 0.5], [0.5, 1.0])]
     >>> value(ratios("ips", *rows)), value(ratios("snips", *rows)), value(ratios("dr", *rows))
     (1.0, 1.0, 1.25)
 
     Args:
-        estimator: Of ``ESTIMATORS``.
-        reward: Reward of the logged arm, shape (n,), as all others.
-        weight: Ratio of the policy's and the log's probability of that arm.
-        of_logged: The model's mean reward of the logged arm.
-        of_policy: The model's mean reward of the policy's arm.
+        estimator: One of ``ESTIMATORS``.
+        reward: Rewards of the logged arms, shape (n,), like the others.
+        weight: Ratios of the policy's and the log's probability of the logged arm.
+        of_logged: Model means of the logged arms.
+        of_policy: Model means of the policy's arms.
     """
-    each = np.ones_like(reward)
-    missed = weight * (reward - of_logged)
+    ones = np.ones_like(reward)
+    correction = weight * (reward - of_logged)
     return {
-        "ips": ((weight * reward, each),),
+        "ips": ((weight * reward, ones),),
         "snips": ((weight * reward, weight),),
-        "dr": ((of_policy + missed, each),),
-        "sndr": ((of_policy, each), (missed, weight)),
+        "dr": ((of_policy + correction, ones),),
+        "sndr": ((of_policy, ones), (correction, weight)),
     }[estimator]
 
 
 def value(parts: tuple[Ratio, ...]) -> float:
-    """Return the estimate."""
+    """Return the sum of the ratios."""
     return float(sum(numerator.sum() / denominator.sum() for numerator, denominator in parts))
 
 
 def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
-    """Return the estimate with a 95 % interval from leaving out one block after the other.
+    """Return the estimate with a 95 % interval from the jackknife over blocks.
 
     Args:
         parts: Ratios of sums, as from ``ratios``.
-        block: Block of each row; blocks without rows do not count.
+        block: Block of each row.
 
     Raises:
-        DecisionLogError: If the whole estimate rests on one block.
+        DecisionLogError: If one block holds all rows of a denominator.
     """
     used, block = np.unique(block, return_inverse=True)
     blocks = len(used)
@@ -275,9 +276,10 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
         over, under = (np.bincount(block, row, minlength=blocks) for row in pair)
         left = under.sum() - under
         if (left <= 0.0).any():
-            raise DecisionLogError("all rows that tell something lie in one block of seasons")
+            raise DecisionLogError("all informative rows are in one block of seasons")
         without += (over.sum() - over) / left
     deviation = without - without.mean()
+    # Jackknife: var = (B - 1) / B sum_b (theta_(b) - mean)^2, with B - 1 degrees of freedom.
     error = float(np.sqrt((blocks - 1) / blocks * (deviation**2).sum()))
     reach = float(stdtrit(blocks - 1, 0.975)) * error
     estimate = value(parts)
@@ -295,10 +297,10 @@ def effective_size(weight: Array) -> float:
 
 
 def estimate_probabilities(seasons: LogSeasons, arm: Integers, arms: int) -> Array:
-    """Return the share in its phase of the arm of each row, smoothed towards its share in all rows.
+    """Return the share of each row's arm in its phase, smoothed towards its share in all rows.
 
-    It is the probability of the row where the log chose by the phase and by chance alone. Where the
-    log used more than the phase, and that is related to the rewards, estimates are biased.
+    These are the probabilities if the log's choices depended on the phase only. Otherwise estimates
+    can be biased.
     """
     counts = seasons.count(arm, arms)
     smoothed = counts + PRIOR_ROWS * counts.sum(0) / counts.sum()
@@ -308,11 +310,11 @@ def estimate_probabilities(seasons: LogSeasons, arm: Integers, arms: int) -> Arr
 def blind_rows(
     seasons: LogSeasons, arm: Integers, policy: Integers, arms: int, probability: Array | None
 ) -> NDArray[np.bool_]:
-    """Return the rows in whose phase the policy's arm was never logged, shape (n,).
+    """Return a mask of the rows at phases where the policy's arm was never logged, shape (n,).
 
-    Where probabilities were logged, an absence counts only if it is no accident: if the phase has
-    so many rows that the arm, at the lowest probability it ever had, should have come up, or if the
-    probabilities there left it no room.
+    With logged probabilities, an absence counts only if chance does not explain it: if the arm, at
+    its lowest logged probability, should have occurred in that many rows, or if the probabilities
+    of other arms at that phase leave no room for it.
     """
     unseen = seasons.count(arm, arms) == 0.0
     if probability is not None:
@@ -320,6 +322,7 @@ def blind_rows(
         np.minimum.at(lowest, arm, probability)
         np.maximum.at(room, seasons.phase, 1.0 - probability)
         rows = np.bincount(seasons.phase, minlength=seasons.phases)
+        # P(arm absent in all rows of a phase) = (1 - p)^rows, with Bonferroni's correction.
         by_chance = (1.0 - lowest) ** rows[:, None] >= CHANCE / seasons.phases
         unseen &= ~(by_chance & (room[:, None] >= lowest - 1e-9))
     return np.asarray(unseen[seasons.phase, policy])

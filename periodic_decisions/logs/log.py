@@ -1,4 +1,4 @@
-"""Logs of decisions, their rows by phase of a season and in blocks of whole seasons."""
+"""Logs of decisions, with rows grouped by phase and by blocks of whole seasons."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
 MAX_PHASES = 168  # the hours of a week
-MAX_BLOCKS = 60  # longer logs have several seasons in each
-MIN_BLOCKS = 4  # fewer blocks say too little about their differences
+MAX_BLOCKS = 60  # longer logs have several seasons in each block
+MIN_BLOCKS = 4  # fewer blocks are too few for a variance
 FOLDS = 5  # parts for cross-fitting, each of whole blocks
 DAY, WEEK = pd.Timedelta(days=1), pd.Timedelta(weeks=1)
 MONDAY = pd.Timestamp("2024-01-01")
@@ -25,12 +25,12 @@ Integers = NDArray[np.intp]
 
 
 class DecisionLogError(DataError):
-    """A question that a log cannot answer, or a log that cannot be used."""
+    """Unusable log, or an estimate that a log does not support."""
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionLog:
-    """Decisions in order of time, one row each; several may stand at one time.
+    """Decisions in order of time, one per row; several may share a time.
 
     Attributes:
         source: Name of the log in messages.
@@ -38,14 +38,14 @@ class DecisionLog:
         names: Names of the arms.
         step: Time of each decision, in steps from ``origin``, shape (n,).
         arm: Number of the chosen arm, shape (n,).
-        reward: Its reward, shape (n,).
-        probability: Probability of its choice, shape (n,); None if unknown.
-        contexts: Other facts known at each decision, shape (n, c).
+        reward: Reward of the chosen arm, shape (n,).
+        probability: Probability of the choice, shape (n,); None if unknown.
+        contexts: Other values known at each decision, shape (n, c).
         context_names: Names of the columns of the contexts.
-        origin: Step of the first time. Steps of dated times are counted from a Monday's
-            midnight, so that phases of a day are hours of the clock; steps of numbers from 0.
-        unknown: Rows without a reward, which were left out.
-        notes: Findings while reading, as text.
+        origin: Step of the first time. Steps of dates are counted from midnight of a Monday, so
+            that phases of a day are hours of the clock; steps of numbers from 0.
+        unknown: Number of rows without a reward, which were left out.
+        notes: Notes on reading the table, as text.
     """
 
     source: str
@@ -71,20 +71,20 @@ class DecisionLog:
         return self.grid.times(int(steps.max()) + 1)[steps]
 
     def number_of(self, arm: str) -> int:
-        """Return the number of an arm by its name."""
+        """Return the number of an arm."""
         if arm not in self.names:
             raise DecisionLogError(
-                f"there is no arm {arm!r} in {self.source}: there are {', '.join(self.names[:20])}"
+                f"unknown arm {arm!r}: the arms of {self.source} are {', '.join(self.names[:20])}"
             )
         return self.names.index(arm)
 
 
 @dataclass(frozen=True, eq=False)
 class LogSeasons:
-    """Place of each row of a log in its season, and its block.
+    """Phase, block and fold of each row of a log.
 
-    Events of one season depend on each other, so neither intervals nor cross-fitting ever cut
-    one: a block is one season or several, and a fold is every fifth block.
+    Rows of one season are dependent, so intervals and cross-fitting never split a season: a block
+    is one or more seasons, and a fold is every fifth block.
 
     Attributes:
         period: Length of a season in steps.
@@ -108,7 +108,7 @@ class LogSeasons:
         return self.block % self.folds
 
     def starts(self) -> Array:
-        """Return the beginning of each phase in the season, in steps."""
+        """Return the beginning of each phase within the season, in steps."""
         return np.arange(self.phases, dtype=np.float64) * (self.period / self.phases)
 
     def count(self, arm: Integers, arms: int, rows: Any = slice(None)) -> Array:
@@ -121,14 +121,14 @@ class LogSeasons:
 def split_seasons(
     step: Integers, period: float, *, phases: int | None = None, seasons_per_block: int = 1
 ) -> LogSeasons:
-    """Sort rows by phase and block.
+    """Assign rows to phases and blocks.
 
     Args:
         step: Step of each row, in order.
         period: Length of a season in steps, at least 1.
         phases: Number of phases; None for one per step, up to ``MAX_PHASES``.
-        seasons_per_block: Least number of whole seasons in a block: more where one season depends
-            on the one before.
+        seasons_per_block: Least number of whole seasons in a block; raise it if consecutive seasons
+            are dependent.
 
     Raises:
         DecisionLogError: If there are fewer than ``MIN_BLOCKS`` blocks of whole seasons.
@@ -136,21 +136,21 @@ def split_seasons(
     if not (np.isfinite(period) and period >= 1.0):
         raise DecisionLogError(f"period must be a number of steps of at least 1, got {period!r}")
     if seasons_per_block < 1 or (phases is not None and phases < 1):
-        raise DecisionLogError("phases and the seasons of a block must be at least 1")
+        raise DecisionLogError("phases and seasons_per_block must be at least 1")
     phases = min(max(1, round(period)), MAX_PHASES) if phases is None else phases
     cycle = np.floor(step / period + 1e-9)
     phase = np.floor((step / period - cycle + 1e-9) * phases).astype(np.intp)
-    # From the first row on, whatever its phase: so every block but the last has whole seasons.
+    # Counted from the first row, so that every block but the last has whole seasons.
     season = np.floor((step - step[0]) / period + 1e-9).astype(np.intp)
     whole = int(np.floor((step[-1] - step[0] + 1) / period + 1e-9))
     per_block = max(seasons_per_block, -(-whole // MAX_BLOCKS))
-    # The rest at the end, less than a block, goes to the last block; blocks without rows go.
+    # The remainder at the end joins the last block; blocks without rows are dropped.
     block = np.minimum(season // per_block, whole // per_block - 1)
     used, block = np.unique(block, return_inverse=True)
     if len(used) < MIN_BLOCKS:
         raise DecisionLogError(
             f"only {count(len(used), 'block')} of {per_block} whole seasons of {period:g} steps "
-            f"have rows: at least {MIN_BLOCKS} are needed to say how sure an estimate is"
+            f"have rows: at least {MIN_BLOCKS} are needed for an interval"
         )
     folds = min(FOLDS, len(used))
     clipped = np.clip(phase, 0, phases - 1)
@@ -158,7 +158,7 @@ def split_seasons(
 
 
 def phase_label(log: DecisionLog, seasons: LogSeasons, phase: int) -> str:
-    """Return the beginning of a phase: "05:00" of a day, "Tue 05:00" of a week, else "phase 5"."""
+    """Return the label of a phase: "05:00" of a day, "Tue 05:00" of a week, or "phase 5"."""
     step = log.grid.step
     length = seasons.period * step if isinstance(step, pd.Timedelta) else None
     if length not in (DAY, WEEK):

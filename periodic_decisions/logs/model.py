@@ -1,13 +1,13 @@
 """Model of the rewards: a Gaussian process over arms and phases.
 
-Every arm has a level and a season of its own,
+The arms have independent levels and seasons,
 
     f(a, t) = mu + level_a + season_a(t),   k = [a = b] {v_0 + v_1 Periodic(t - s)},
 
-with equal noise in all rows. Rows of one arm and phase enter by their mean and number, which is all
-that the posterior needs, so that its cost depends on the phases and not on the rows. The variances
-(in units of the noise) and the length-scale are those of a small grid with the highest evidence;
-mu and the noise variance are at their best for each [@rasmussen2006gaussian].
+with equal noise in all rows. The means and counts of rows by arm and phase are sufficient
+statistics, so the cost depends on the number of phases, not of rows. The variances (in units of the
+noise) and the length-scale maximise the evidence on a small grid; for each of them mu and the noise
+variance are the maximum-likelihood values [@rasmussen2006gaussian].
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class RewardModel:
     """Beliefs about the mean reward of every arm in every phase.
 
     Attributes:
-        mean: Shape (phases, arms).
-        covariance: Of the phases of each arm, shape (arms, phases, phases); arms are independent.
-        noise_variance: Of a single row.
+        mean: Posterior means, shape (phases, arms).
+        covariance: Covariances of the phases of each arm, shape (arms, phases, phases); arms are
+            independent.
+        noise_variance: Noise variance of a single row.
     """
 
     mean: Array
@@ -42,7 +43,7 @@ class RewardModel:
     noise_variance: float
 
     def average(self, share: Array) -> tuple[float, float]:
-        """Return mean and standard deviation of a mean reward weighted by shares (phases, arms)."""
+        """Return mean and standard deviation of an average with weights of shape (phases, arms)."""
         by_arm = np.ascontiguousarray(share.T)
         variance = np.einsum("ap,apq,aq->", by_arm, self.covariance, by_arm)
         return float((share * self.mean).sum()), float(np.sqrt(max(variance, 0.0)))
@@ -50,7 +51,7 @@ class RewardModel:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows by arm and phase: numbers and means (arms, phases), and the squares around these."""
+    """Sufficient statistics: counts and means (arms, phases), and squares within cells."""
 
     count: Array
     mean: Array
@@ -58,7 +59,7 @@ class Cells:
 
     @classmethod
     def of(cls, phase: Integers, arm: Integers, reward: Array, phases: int, arms: int) -> Cells:
-        """Return the cells of some rows."""
+        """Return the statistics of the rows."""
         cell = arm * phases + phase
         number = np.bincount(cell, minlength=arms * phases).astype(np.float64)
         mean = np.bincount(cell, reward, minlength=arms * phases) / np.maximum(number, 1.0)
@@ -72,7 +73,7 @@ class Cells:
 
 
 def phase_priors(seasons: LogSeasons) -> list[Array]:
-    """Return the covariances of one arm's phases that are tried, in units of the noise variance."""
+    """Return the prior covariances on the grid, in units of the noise variance."""
     starts, origin = seasons.starts(), Finite.arms(1).points(np.zeros(seasons.phases, np.intp))
     kernels = (
         Constant(level) + season * Periodic(seasons.period, length_scale)
@@ -82,7 +83,7 @@ def phase_priors(seasons: LogSeasons) -> list[Array]:
 
 
 def evidence(cells: Cells, prior: Array) -> tuple[float, float, float]:
-    """Return the log evidence of all rows without constants, and the best mu and noise variance."""
+    """Return the log evidence up to a constant, and the most likely mu and noise variance."""
     root, noisy = cells.noisy(prior)
     n = float(cells.count.sum())
     scaled = np.stack((root, root * cells.mean), axis=2)
@@ -91,9 +92,9 @@ def evidence(cells: Cells, prior: Array) -> tuple[float, float, float]:
     squares = cells.within + float(((cells.mean - mu) * (onto - mu * ones)).sum())
     noise_variance = max(squares / n, 1e-300)
     diagonals = np.diagonal(np.linalg.cholesky(noisy), axis1=1, axis2=2)
-    # log N(y; mu, s^2 (Z K Z' + I)) at the best mu and s^2.
-    found = -0.5 * n * np.log(noise_variance) - float(np.log(diagonals).sum())
-    return float(found), mu, noise_variance
+    # log N(y; mu, s^2 (Z K Z' + I)) at the maximum-likelihood mu and s^2.
+    log_evidence = -0.5 * n * np.log(noise_variance) - float(np.log(diagonals).sum())
+    return float(log_evidence), mu, noise_variance
 
 
 def fit_model(
@@ -109,14 +110,15 @@ def fit_model(
         arms: Number of arms.
     """
     cells = Cells.of(phase, arm, reward, seasons.phases, arms)
-    tried = [(*evidence(cells, prior), prior) for prior in phase_priors(seasons)]
-    _, mu, noise_variance, prior = max(tried, key=lambda found: found[0])
+    candidates = [(*evidence(cells, prior), prior) for prior in phase_priors(seasons)]
+    _, mu, noise_variance, prior = max(candidates, key=lambda candidate: candidate[0])
     return posterior(cells, prior, mu, noise_variance)
 
 
 def posterior(cells: Cells, prior: Array, mu: float, noise_variance: float) -> RewardModel:
-    """Return the model of the cells for one prior."""
+    """Return the posterior of the cells for one prior."""
     root, noisy = cells.noisy(prior)
+    # K S (I + S K S)^-1 S, shape (arms, phases, phases): O(phases^3) for each arm.
     gain = prior @ (root[:, :, None] * np.linalg.inv(noisy) * root[:, None, :])
     mean = mu + (gain @ (cells.mean - mu)[:, :, None])[:, :, 0]
     covariance = noise_variance * (prior - gain @ prior)
@@ -125,22 +127,22 @@ def posterior(cells: Cells, prior: Array, mu: float, noise_variance: float) -> R
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """For each fold the mean rewards (folds, phases, arms) by the model of all other folds."""
+    """Mean rewards (folds, phases, arms), each predicted by the model of all other folds."""
 
     tables: Array
     seasons: LogSeasons
 
     def at(self, arm: Integers) -> Array:
-        """Return the mean reward of an arm in the phase of each row, by a model without the row."""
+        """Return the mean reward of an arm at the phase of each row, by a model without the row."""
         return np.asarray(self.tables[self.seasons.fold, self.seasons.phase, arm])
 
     def best(self) -> Integers:
-        """Return the best arm in the phase of each row, by a model without that row."""
+        """Return the best arm at the phase of each row, by a model without the row."""
         return np.asarray(self.tables.argmax(2)[self.seasons.fold, self.seasons.phase])
 
 
 def cross_fit(seasons: LogSeasons, arm: Integers, reward: Array, arms: int) -> CrossFit:
-    """Fit one model for each fold, to the rows of all others."""
+    """Fit one model for each fold to the rows of all other folds."""
     others = [seasons.fold != fold for fold in range(seasons.folds)]
     models = [
         fit_model(seasons.phase[rows], arm[rows], reward[rows], seasons=seasons, arms=arms)

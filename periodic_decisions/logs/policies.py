@@ -1,7 +1,7 @@
-"""Policies that a log is asked about: the arm that they would have chosen at each row.
+"""Policies to evaluate on a log: the arm that they would have chosen at each row.
 
-A policy has a ``name``, ``learned`` (made from the log, by the models of other folds), and
-``arms(log, seasons, models)``, which never looks at the row's reward.
+A policy has a ``name``, a flag ``learned`` (true if made from the log with the models of other
+folds), and a method ``arms(log, seasons, models)``, which must not use the row's reward.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Models = Callable[[], CrossFit]
 
 @dataclass(frozen=True)
 class FixedArm:
-    """Always the same arm."""
+    """Policy that always chooses the same arm."""
 
     arm: str
     learned: bool = False
@@ -38,16 +38,15 @@ class FixedArm:
         return f"arm:{self.arm}"
 
     def arms(self, log: DecisionLog, seasons: LogSeasons, models: Models) -> Integers:
-        """Return that arm for each row."""
+        """Return the arm for each row."""
         return np.full(len(log), log.number_of(self.arm))
 
 
 @dataclass(frozen=True)
 class BestPerPhase:
-    """The best arm of each phase, by the model of all other folds.
+    """Policy that chooses the best arm of each phase by the model of all other folds.
 
-    No row influences the arm that it judges, so the plan is judged on other rows than it was made
-    from.
+    Cross-fitting ensures that no row influences the arm that it evaluates.
     """
 
     name: str = "best-per-phase"
@@ -60,12 +59,12 @@ class BestPerPhase:
 
 @dataclass(frozen=True)
 class ScheduledArms:
-    """An arm for each phase, hour, weekday, or weekday and hour.
+    """Policy with an arm for each phase, hour, weekday, or weekday and hour.
 
     Attributes:
         name: Name in tables.
-        slots: Form of the slots, of ``SLOTS``.
-        plan: The arm of each slot: "step 3", "Mon", "09:00" or "Mon 09:00".
+        slots: Form of the slots, a key of ``SLOTS``.
+        plan: Arm of each slot: "step 3", "Mon", "09:00" or "Mon 09:00".
     """
 
     name: str
@@ -82,14 +81,14 @@ class ScheduledArms:
             rows = log.moments.strftime(self.slots)
         else:
             raise DecisionLogError(
-                f"{self.name} goes by the calendar, but the times of {log.source} are plain "
+                f"{self.name} follows the calendar, but the times of {log.source} are plain "
                 "numbers: write the plan by steps"
             )
-        found = np.array([numbers.get(when, -1) for when in rows], dtype=np.intp)
-        if (found < 0).any():
-            when = rows[int((found < 0).argmax())]
-            raise DecisionLogError(f"{self.name} has no arm for {when}, which the log has rows of")
-        return found
+        chosen = np.array([numbers.get(when, -1) for when in rows], dtype=np.intp)
+        if (chosen < 0).any():
+            when = rows[int((chosen < 0).argmax())]
+            raise DecisionLogError(f"{self.name} has no arm for {when}, which occurs in the log")
+        return chosen
 
 
 Policy = FixedArm | BestPerPhase | ScheduledArms
@@ -103,13 +102,15 @@ def read_schedule(path: str | Path) -> ScheduledArms:
     """
     table = read_table(path)
     if not {"when", "arm"} <= set(table.columns):
-        raise DecisionLogError(f"{table.source} is no schedule: it needs columns 'when' and 'arm'")
+        raise DecisionLogError(
+            f"{table.source} is not a schedule: it needs columns 'when' and 'arm'"
+        )
     when, arms = (as_text(table.columns[name]) for name in ("when", "arm"))
     forms = [s for s, form in SLOTS.items() if all(re.fullmatch(form, slot) for slot in when)]
     if not forms or len(set(when)) < len(when):
         raise DecisionLogError(
-            f"{table.source} is no schedule that can be judged: 'when' must be a weekday (Mon), an "
-            "hour (09:00), both (Mon 09:00), or a step of the season (step 3), each once"
+            f"{table.source} is not a schedule that can be evaluated: 'when' must be a weekday "
+            "(Mon), an hour (09:00), both (Mon 09:00), or a step of the season (step 3), each once"
         )
     return ScheduledArms(
         f"schedule:{Path(path).name}", forms[0], dict(zip(when, arms, strict=True))
@@ -117,7 +118,7 @@ def read_schedule(path: str | Path) -> ScheduledArms:
 
 
 def parse_policy(text: str) -> Policy:
-    """Return a policy from the command line's notation; agents are replayed, not parsed here."""
+    """Return a policy from the command line's notation; agents are handled separately."""
     kind, _, rest = text.partition(":")
     if kind == "arm" and rest:
         return FixedArm(rest)
@@ -125,4 +126,4 @@ def parse_policy(text: str) -> Policy:
         return read_schedule(rest)
     if text == "best-per-phase":
         return BestPerPhase()
-    raise DecisionLogError(f"a policy is {FORMS}, got {text!r}")
+    raise DecisionLogError(f"a policy must be {FORMS}, got {text!r}")

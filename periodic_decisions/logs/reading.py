@@ -24,8 +24,8 @@ PROBABILITY = frozenset(
         "wahrscheinlichkeit",
     )
 )
-MIN_SHARE_ALONE = 0.5  # of a log's times, at which only one arm has a reward
-MAX_SHARE_WITHOUT = 0.5  # of rows without a probability in a usable column of probabilities
+MIN_SHARE_ALONE = 0.5  # least share of a log's times at which only one arm has a reward
+MAX_SHARE_WITHOUT = 0.5  # largest share of rows without a probability in a usable log
 MONDAY = "1970-01-05"  # steps of dated times are counted from the last Monday before the first
 
 
@@ -47,30 +47,28 @@ def read_log(
 ) -> DecisionLog:
     """Read a long table of decisions: time, arm, reward and, if known, probability and contexts.
 
-    Rows may come in any order, several may stand at one time, and times may be missing. A row
-    without a reward (not known yet) is counted and left out, and so is one without a probability
-    among others that have one (the arm was drawn from equal ones, say).
+    Rows may have any order, several may share a time, and times may be missing. Rows without a
+    reward are counted and left out, and so are rows without a probability if most have one.
 
     Args:
         source: A path (.csv, .tsv, .txt, .parquet) or a DataFrame.
-        time_column: Column of the times; needed where it is not obvious.
+        time_column: Column of the times; required if it is ambiguous.
         arm_column: Column of the chosen arms.
         reward_column: Column of the rewards.
-        probability_column: Column of the probabilities with which the arms were chosen; None
-            to find it by its name.
-        context_columns: Columns of numbers that were known before the choice; None for all columns
-            of numbers without another role.
-        step: Length of a step, as in "1h" or 0.5, to which irregular times are rounded down; None
-            for times that are regular.
-        time_format: Format of the times; None to find it.
-        separator: Separator of the fields of a CSV file; None to find it.
-        decimal: Decimal mark of a CSV file; None to find it.
-        encoding: Encoding of a CSV file; None to find it.
-        na_values: Words or numbers that stand for missing values.
-        timezone: Time zone whose clocks give the times.
+        probability_column: Column of the probabilities of the choices; None to detect it by name.
+        context_columns: Numeric columns that were known before the choice; None for all numeric
+            columns without another role.
+        step: Length of a step, such as "1h" or 0.5, to which irregular times are rounded down; None
+            for regular times.
+        time_format: Format of the times; None to detect it.
+        separator: Separator of the fields of a CSV file; None to detect it.
+        decimal: Decimal mark of a CSV file; None to detect it.
+        encoding: Encoding of a CSV file; None to detect it.
+        na_values: Words or numbers for missing values.
+        timezone: Time zone of the times.
 
     Raises:
-        DataError: If the table cannot be used, or can be read in more than one way.
+        DataError: If the table cannot be used or is ambiguous.
     """
     table = read_table(source, separator=separator, encoding=encoding, na_values=na_values)
     check_known(context_columns or (), list(table.columns), f"column of {table.source}")
@@ -97,9 +95,11 @@ def read_log(
     grid, steps = _steps(moments, step, table.source)
     origin = _origin(grid)
     names, codes = arms_of(table, roles.arm, sort=True)
-    said = f"a log: time in {roles.time!r}, arm in {roles.arm!r}, reward in {roles.reward!r}"
-    said += f", probability in {probability!r}" if probability else ", no probabilities"
-    seen = f"contexts, which only agents look at: {', '.join(map(repr, contexts))}"
+    columns_note = (
+        f"a log: time in {roles.time!r}, arm in {roles.arm!r}, reward in {roles.reward!r}"
+    )
+    columns_note += f", probability in {probability!r}" if probability else ", no probabilities"
+    contexts_note = f"contexts, used by agents only: {', '.join(map(repr, contexts))}"
     _check_numbers(table, columns, numbers, probability)
     log = DecisionLog(
         source=table.source,
@@ -112,19 +112,24 @@ def read_log(
         contexts=numbers[:, 1 : 1 + len(contexts)] if contexts else None,
         context_names=tuple(contexts),
         origin=origin,
-        notes=(said, *([seen] if contexts else []), *notes, *table.notes, *number_notes),
+        notes=(
+            columns_note,
+            *([contexts_note] if contexts else []),
+            *notes,
+            *table.notes,
+            *number_notes,
+        ),
     )
     return _known_rows(log)
 
 
-def tell_kind(
+def detect_kind(
     source: Any, *, separator: str | None = None, encoding: str | None = None, **columns: Any
 ) -> tuple[bool, str]:
-    """Return whether a table is a log, or has the rewards of all arms at each time; and the reason.
+    """Return whether a table is a log, and the reason.
 
-    It is a log if it has a column of probabilities, or if it is a long table in which only one arm
-    has a reward at most of the times. An unreadable file is not called a log: reading it reports
-    the error.
+    A table is a log if it has a column of probabilities, or if it is a long table in which only one
+    arm has a reward at most times. An unreadable file is not a log: reading it reports the error.
     """
     known = ("time_column", "arm_column", "reward_column")
     columns = {name: value for name, value in columns.items() if name in known}
@@ -142,23 +147,25 @@ def tell_kind(
         as_text(table.columns[n]) for n in (roles.time, roles.arm, roles.reward)
     )
     known_rows = [word.lower() not in MISSING for word in rewards]
-    seen = pd.DataFrame({"time": times, "arm": arms})[known_rows].groupby("time")["arm"].nunique()
-    alone = float((seen == 1).mean()) if len(seen) else 0.0
+    arms_per_time = (
+        pd.DataFrame({"time": times, "arm": arms})[known_rows].groupby("time")["arm"].nunique()
+    )
+    alone = float((arms_per_time == 1).mean()) if len(arms_per_time) else 0.0
     return alone > MIN_SHARE_ALONE, f"at {alone:.0%} of the times only one arm has a reward"
 
 
-def probability_column_of(table: RawTable, asked: str | None = None) -> str | None:
-    """Return the column of probabilities: the one asked for, or the one of such a name."""
-    if asked is not None:
-        check_known([asked], list(table.columns), f"column of {table.source}")
-        return asked
-    found = [name for name in table.columns if name.lower().replace(" ", "_") in PROBABILITY]
-    if len(found) > 1:
+def probability_column_of(table: RawTable, name: str | None = None) -> str | None:
+    """Return the named column of probabilities, or the one with a common name, or None."""
+    if name is not None:
+        check_known([name], list(table.columns), f"column of {table.source}")
+        return name
+    candidates = [c for c in table.columns if c.lower().replace(" ", "_") in PROBABILITY]
+    if len(candidates) > 1:
         raise DecisionLogError(
             f"{table.source} has more than one column that may be the probability: give "
-            f"probability_column={' or '.join(map(repr, found))}"
+            f"probability_column={' or '.join(map(repr, candidates))}"
         )
-    return found[0] if found else None
+    return candidates[0] if candidates else None
 
 
 def _other_numbers(table: RawTable, roles: Roles, probability: str | None) -> list[str]:
@@ -167,15 +174,15 @@ def _other_numbers(table: RawTable, roles: Roles, probability: str | None) -> li
 
 
 def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGrid, Integers]:
-    """Return the grid, and the step of each time."""
+    """Return the grid and the step of each time."""
     if step is None:
         grid = find_grid(moments, source)
         try:
             return grid, positions(grid, moments, source)
         except DataError as error:
             raise DecisionLogError(
-                f"the times of {source} are not regular, or far apart: give a step, such as '1h', "
-                "to which they are rounded down"
+                f"the times of {source} are irregular or far apart: give a step, such as '1h', to "
+                "which they are rounded down"
             ) from error
     stamps = isinstance(moments, pd.DatetimeIndex)
     try:
@@ -184,11 +191,11 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGri
     except (TypeError, ValueError):
         positive = False
     if not positive:
-        like = "a length of time such as '1h'" if stamps else "a positive number, as the times are"
+        like = "a length of time such as '1h'" if stamps else "a positive number, like the times"
         raise DecisionLogError(f"step must be {like}, got {step!r}")
     first = moments.min().floor(length) if stamps else np.floor(moments.min() / length) * length
     grid = TimeGrid(first, length)
-    # Round-off must not put a time into the step before.
+    # Round-off must not move a time into the previous step.
     exact = np.floor(grid.index(moments) + 1e-9)
     if not exact.max() < MAX_VALUES:
         raise DecisionLogError(
@@ -208,36 +215,41 @@ def _origin(grid: TimeGrid) -> int:
 def _check_numbers(
     table: RawTable, columns: Sequence[str], numbers: Array, probability: str | None
 ) -> None:
-    """Refuse too large rewards, impossible probabilities, and contexts with gaps."""
+    """Raise an error for too large rewards, invalid probabilities, and contexts with gaps."""
     for name, values in zip(columns, numbers.T, strict=True):
         missing = np.isnan(values)
         if name == probability:
             wrong = ~missing & ~((values > 0.0) & (values <= 1.0))
             wrong |= missing & (missing.mean() > MAX_SHARE_WITHOUT)
-            rule = "a probability is above 0 and at most 1; without the column it is estimated"
+            rule = (
+                "probabilities must be above 0 and at most 1; without the column they are estimated"
+            )
         elif name == columns[0]:
             wrong, rule = np.abs(values) > MAX_REWARD, f"at most {MAX_REWARD:g} in magnitude"
         else:
-            wrong, rule = missing, "a context is needed in each row; name others as context_columns"
+            wrong, rule = (
+                missing,
+                "a context must not have gaps; select others with context_columns",
+            )
         if wrong.any():
             row = int(wrong.argmax())
-            found = "nothing" if missing[row] else f"{values[row]:g}"
-            raise DecisionLogError(f"{table.place(row)} has {found} in column {name!r}: {rule}")
+            value = "no value" if missing[row] else f"{values[row]:g}"
+            raise DecisionLogError(f"{table.place(row)} has {value} in column {name!r}: {rule}")
 
 
 def _known_rows(log: DecisionLog) -> DecisionLog:
     """Return the rows with a reward, in order of time; rows of one time keep their order.
 
-    Rows without a probability are left out, too: at such a moment none of the arms has one.
+    If probabilities are logged, rows without one are left out, too.
     """
     known = ~np.isnan(log.reward)
     if not known.any():
         raise DecisionLogError(f"{log.source} has no row with a reward")
     without = known & np.isnan(0.0 if log.probability is None else log.probability)
-    kept = np.flatnonzero(known & ~without)
-    if not len(kept):
+    complete = np.flatnonzero(known & ~without)
+    if not len(complete):
         raise DecisionLogError(f"{log.source} has no row with both a reward and a probability")
-    order = kept[np.argsort(log.step[kept], kind="stable")]
+    order = complete[np.argsort(log.step[complete], kind="stable")]
     rows = f"{count(int(without.sum()), 'row')} without a probability left out"
     return replace(
         log,

@@ -1,13 +1,13 @@
-"""Agents that learn, replayed on a log by rejection [@li2011unbiased].
+"""Replay of learning agents on a log by rejection [@li2011unbiased].
 
-The agent walks through the log. Where it chooses the arm that was logged, it receives the reward
-and the row counts; all other rows are skipped. Where all arms were logged with equal probability,
-the accepted rows are what the agent would have met in the world itself, only less often: its value
-is that of an agent that decides at one step in as many as there are arms.
+The agent steps through the log. If it chooses the logged arm, it receives the reward and the row
+counts; all other rows are skipped. If all K arms were logged with equal probability, the accepted
+rows have the same distribution as in the world itself, and the value is that of an agent that
+decides at one step in K.
 
-Where probabilities differ, likely rows are accepted less often: a row of probability p with
-probability c / p, c being a low quantile of all p. The few rows below c count with the weight
-c / p, so that no rare row bounds the number of accepted rows.
+If probabilities differ, a row of probability p is offered with probability min(1, c / p), where c
+is a low quantile of all p. Rows with p < c have the weight c / p, so that rare rows do not limit
+the number of accepted rows.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from periodic_decisions.logs.evaluate import (
 from periodic_decisions.logs.log import DecisionLogError
 from periodic_envs.arrays import Array
 
-LOW = 0.05  # share of the rows below the probability c
+LOW = 0.05  # share of the rows with a probability below c
 UNIFORM = 1.5  # largest ratio of two probabilities of nearly uniform logging
 
 
 def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimate:
-    """Return the mean reward per decision of an agent while it learns from the log.
+    """Estimate the mean reward per decision of an agent while it learns from the log.
 
     Args:
         off_policy: The log, with its season.
@@ -41,7 +41,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
         seed: Seed of the agent and of the rejections.
 
     Raises:
-        DecisionLogError: If too few rows are accepted, or there is no such agent.
+        DecisionLogError: If too few rows are accepted, or the agent is unknown.
     """
     log, p = off_policy.log, off_policy.probability
     common = float(np.quantile(p, LOW, method="lower"))
@@ -51,7 +51,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
     problem = _problem(off_policy, observations, decisions=common * len(log))
     try:
         player = AgentSpec.parse(agent).make(problem, agent_rng)
-    except ValueError as error:  # no such agent, or one that this problem does not suit
+    except ValueError as error:  # unknown agent, or one that does not support this problem
         raise DecisionLogError(str(error)) from error
     accepted = np.zeros(len(log), dtype=bool)
     for row in np.flatnonzero(offered).tolist():
@@ -69,7 +69,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
         f"agent learned from one decision in {len(log) / count:.1f}"
     ]
     if float(p.max()) > UNIFORM * float(p.min()):
-        notes.append("arms were not logged uniformly: likely rows were accepted less often")
+        notes.append("arms were not logged uniformly: probable rows were accepted less often")
     if off_policy.known is None:
         notes.append(ESTIMATED)
     return Estimate(f"agent:{agent}", "replay", value, size, 0.0, count, tuple(notes))
@@ -78,7 +78,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
 def _observations(off_policy: OffPolicy) -> Array:
     """Return the time, its phase, and the contexts scaled to [-1, 1] at each row."""
     log, period = off_policy.log, off_policy.period
-    # Whole seasons are taken off, so that the agent's clock starts near 0.
+    # Whole seasons are subtracted, so that the agent's time starts near 0.
     t = log.step - np.floor(log.step[0] / period) * period
     angle = 2.0 * np.pi * t / period
     contexts = np.zeros((len(log), 0)) if log.contexts is None else log.contexts

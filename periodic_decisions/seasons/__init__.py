@@ -1,1 +1,1 @@
-"""Seasons of a table, their worth, and the schedule that they give."""
+"""Seasons of a table, their gain, and schedules that follow them."""

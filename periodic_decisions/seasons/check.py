@@ -1,4 +1,4 @@
-"""Description of a table: its readings, seasons, their worth and the schedule (``data check``)."""
+"""Description of a table for ``data check``: readings, seasons, their gain and the schedule."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from periodic_envs.data.recording import rewards_of
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """A table with the findings about it.
+    """Results of ``check_series``.
 
     Attributes:
         source: Name of the table.
         series: The readings.
-        seasons: The seasons found in them.
-        period: The season in steps: the one asked for, or else the best found, or None.
+        search: Result of the search for seasons.
+        period: Season in steps, as requested or else the best detected one; None without.
         objective: "max" or "min".
-        gain: Worth of knowing the phase; None without a period or without two seasons.
-        slots: The phases of the season, named by the calendar; None without two seasons.
-        schedule: The arm of each slot; the best one always, if knowing the phase gains nothing.
+        gain: Gain from knowing the phase; None without a period or without two seasons.
+        slots: Phases of the season, named by the calendar; None without two seasons.
+        schedule: Arm of each slot; a single arm if knowing the phase gains nothing.
     """
 
     source: str
     series: Series
-    seasons: SeasonSearch
+    search: SeasonSearch
     period: float | None
     objective: str
     gain: PhaseGain | None
@@ -39,7 +39,7 @@ class Check:
     schedule: Schedule
 
     def lines(self) -> list[str]:
-        """Describe the readings, their seasons, what these are worth and the schedule."""
+        """Describe the readings, their seasons, the gain from knowing them, and the schedule."""
         parts = (self._readings(), self._season(), self._worth(), self.schedule.lines())
         return [line for part in parts for line in (*part, "")][:-1]
 
@@ -47,33 +47,33 @@ class Check:
         series = self.series
         troubles = series.troubles()
         return [
-            *(sentence(line) for line in series.report.taken_for),
+            *(sentence(line) for line in series.report.detected),
             f"{len(series.values):,} steps of {series.grid.step_text()}, {series.span()}.",
             f"{len(series.names):,} arms: {listed(series.names)}.",
-            *([sentence(trouble) for trouble in troubles] or ["No gaps, nothing twice."]),
+            *([sentence(trouble) for trouble in troubles] or ["No gaps and no duplicates."]),
         ]
 
     def _season(self) -> list[str]:
-        if not self.seasons.found:
+        if not self.search.seasons:
             return [
-                f"No season was found among those of 2 to {self.seasons.longest:,} steps: at least "
-                f"{MIN_SEASONS} must fit into the data."
+                f"No season of 2 to {self.search.longest:,} steps was detected; at least "
+                f"{MIN_SEASONS} repetitions must fit into the data."
             ]
-        best, *rest = self.seasons.found
+        best, *rest = self.search.seasons
         return [
             f"The season is {self.in_steps(best.period)}: {_evidence(best)}.",
-            *(f"There is also one of {self.in_steps(c.period)}: {_evidence(c)}." for c in rest),
+            *(f"Another season is {self.in_steps(c.period)}: {_evidence(c)}." for c in rest),
         ]
 
     def _worth(self) -> list[str]:
         if self.period is None:
             return [
-                "Without a season, no phase is worth knowing; give a period to see what it would "
-                "gain all the same."
+                "Without a season there is no gain from knowing the phase; give a period to "
+                "compute it nevertheless."
             ]
         of = f"With a season of {self.in_steps(self.period)}"
         if self.gain is None:
-            return [f"{of}, there are not two seasons in the data: nothing can be said about it."]
+            return [f"{of}, the data hold less than two seasons: the gain cannot be computed."]
         gain = self.gain
         word, sign = self.word_and_sign
         rows = {
@@ -85,19 +85,19 @@ class Check:
         width = max(map(len, rows))
         figures = [f"  {name:<{width}}  {sign * value:>10,.4g}" for name, value in rows.items()]
         head = f"{of}, the mean {word} per step is"
-        return [head, *figures, _verdict(gain), _how(gain, sign)]
+        return [head, *figures, _verdict(gain), _method(gain, sign)]
 
     @property
     def word_and_sign(self) -> tuple[str, float]:
-        """Noun for the values, and the factor that makes rewards of them."""
+        """Noun for the values, and the factor that converts them to rewards."""
         return ("cost", -1.0) if self.objective == "min" else ("reward", 1.0)
 
     def in_steps(self, period: float) -> str:
-        """Write a period in steps and, where the steps are times, in time."""
+        """Return a period as text, in steps and, if steps are lengths of time, in time."""
         text = f"{period:,.6g} steps"
         step = self.series.step
         if isinstance(step, pd.Timedelta):
-            hours = period * (step / pd.Timedelta("1h"))  # a Timedelta holds 292 years
+            hours = period * (step / pd.Timedelta("1h"))  # a Timedelta is limited to 292 years
             days = f"{hours / 24:.5g} days" if hours != 24 else "1 day"
             text += f" ({days})" if hours >= 24 else f" ({hours:.4g} hours)"
         return text
@@ -105,41 +105,38 @@ class Check:
 
 def _evidence(season: Season) -> str:
     word = "strong" if season.strength >= 0.5 else "clear" if season.strength >= 0.1 else "weak"
-    share = f"{season.gain:.0%} of what could be gained"
+    share = f"{season.gain:.0%} of the possible gain"
     return (
-        f"{word}, it explains {season.strength:.0%} of the variance in seasons that it was not "
-        f"fitted to; autocorrelation {season.autocorrelation:.2f}; knowing it gains "
+        f"{word}, it explains {season.strength:.0%} of the variance in held-out seasons; "
+        f"autocorrelation {season.autocorrelation:.2f}; knowing it gains "
         f"{'nothing' if season.gain < MIN_SHARE else share}"
     )
 
 
 def _verdict(gain: PhaseGain) -> str:
-    gets = f"gets {gain.share:.0%} of what could be gained"
+    gets = f"yields {gain.share:.0%} of the possible gain"
     gains = "gains nothing" if gain.share < MIN_SHARE else gets
     return f"Knowing the phase {gains} over the best arm, always the same."
 
 
-def _how(gain: PhaseGain, sign: float) -> str:
-    how = (
-        "The best arm is the best over all the data. The arms of each phase are chosen without the "
-        f"season that they are judged by, for all {gain.seasons:,} seasons"
+def _method(gain: PhaseGain, sign: float) -> str:
+    text = (
+        "The best arm is the best over all the data. The arms of each phase are evaluated by "
+        f"cross-validation over {gain.seasons:,} seasons"
     )
-    honest, hindsight = (f"{sign * value:,.4g}" for value in (gain.per_phase, gain.hindsight))
-    if honest != hindsight:
-        how += (
-            f"; chosen with that season in view they would have {hindsight}, but a season to come "
-            "cannot be seen"
-        )
-    return f"({how}.)"
+    held_out, hindsight = (f"{sign * value:,.4g}" for value in (gain.per_phase, gain.hindsight))
+    if held_out != hindsight:
+        text += f"; chosen in hindsight they would have {hindsight}, which is optimistic"
+    return f"({text}.)"
 
 
 def check_series(
     series: Series, *, source: str, period: float | None = None, objective: str = "max"
 ) -> Check:
-    """Look for seasons, and measure what they are worth."""
-    seasons = find_seasons(series.values, grid=series.grid, objective=objective)
-    if period is None and seasons.best is not None:
-        period = seasons.best.period
+    """Search for seasons and measure the gain from knowing them."""
+    search = find_seasons(series.values, grid=series.grid, objective=objective)
+    if period is None and search.best is not None:
+        period = search.best.period
     rewards = rewards_of(without_gaps(series.values), objective)
     slots, gain = None, None
     if period is not None and period <= len(rewards) - 1:
@@ -148,4 +145,4 @@ def check_series(
     followed = slots if gain is not None and gain.share >= MIN_SHARE else None
     sign = -1.0 if objective == "min" else 1.0
     schedule = plan(rewards, followed, series.names, sign=sign)
-    return Check(source, series, seasons, period, objective, gain, slots, schedule)
+    return Check(source, series, search, period, objective, gain, slots, schedule)

@@ -1,4 +1,4 @@
-"""Picture of a check: values, spectrum, and mean by phase."""
+"""Figure of a check: values, spectrum, and mean by phase."""
 
 from __future__ import annotations
 
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_LINES = 6  # arms drawn as lines; more are drawn as a heat map
-MAX_NAMES = 18  # beside a heat map
-MAX_TICKS = 8  # of a season without weekdays or months
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # for all eyes
+MAX_NAMES = 18  # labels beside a heat map
+MAX_TICKS = 8  # ticks of a season without weekdays or months
+_COLOURS = (
+    "#4477aa",
+    "#ee6677",
+    "#228833",
+    "#ccbb44",
+    "#66ccee",
+    "#aa3377",
+)  # distinguishable by colour-blind readers
 _MARK = "#d1495b"
 
 
@@ -29,8 +36,8 @@ def check_figure(check: Check) -> Figure:
     rows = 2 if check.gain is None else 3
     figure = Figure(figsize=(11.0, 2.0 + 2.2 * rows), dpi=110, layout="constrained")
     panels = figure.subplots(rows, 1)
-    found = f"season of {check.in_steps(check.period)}" if check.period else "no season found"
-    title = wrapped(f"{check.source}: {found}", 100)
+    season = f"season of {check.in_steps(check.period)}" if check.period else "no season"
+    title = wrapped(f"{check.source}: {season}", 100)
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, parse_math=False)
     _draw_values(panels[0], check)
     _draw_spectrum(panels[1], check)
@@ -47,7 +54,7 @@ def _title(axes: Axes, text: str) -> None:
 
 def _draw_table(axes: Axes, check: Check, values: Array, edges: tuple[float, float]) -> None:
     """Draw lines for a few arms, a heat map for many."""
-    # Names are not mathematics, and an underscore does not hide a label.
+    # Matplotlib reads "$" as mathematics, and hides labels that start with an underscore.
     plain = [short(name).replace("$", r"\$") for name in check.series.names]
     names = [f" {name}" if name.startswith("_") else name for name in plain]
     if len(names) <= MAX_LINES:
@@ -62,18 +69,18 @@ def _draw_table(axes: Axes, check: Check, values: Array, edges: tuple[float, flo
         values.T, aspect="auto", origin="lower", interpolation="nearest", extent=extent
     )
     axes.figure.colorbar(image, ax=axes, pad=0.01)
-    shown = thinned(len(names), MAX_NAMES)
-    axes.set_yticks(shown, [names[i] for i in shown], fontsize=7)
+    labelled = thinned(len(names), MAX_NAMES)
+    axes.set_yticks(labelled, [names[i] for i in labelled], fontsize=7)
 
 
 def _draw_values(axes: Axes, check: Check) -> None:
     values, grid = check.series.values, check.series.grid
-    shown = min(len(values), max(300, round(4 * (check.period or 0))), 2000)
-    first, last = grid.first, grid.first + shown * grid.step
+    n_shown = min(len(values), max(300, round(4 * (check.period or 0))), 2000)
+    first, last = grid.first, grid.first + n_shown * grid.step
     dated = isinstance(first, pd.Timestamp)
     edges = tuple(date2num([first, last])) if dated else (first, last)  # type: ignore[no-untyped-call]
-    _draw_table(axes, check, values[:shown], edges)
-    part = "" if shown == len(values) else f" (the first {shown:,} of {len(values):,} steps)"
+    _draw_table(axes, check, values[:n_shown], edges)
+    part = "" if n_shown == len(values) else f" (the first {n_shown:,} of {len(values):,} steps)"
     _title(axes, f"Values{part}")
     if dated:
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
@@ -86,7 +93,7 @@ def _draw_values(axes: Axes, check: Check) -> None:
 
 
 def _draw_spectrum(axes: Axes, check: Check) -> None:
-    search = check.seasons
+    search = check.search
     axes.loglog(1.0 / search.frequencies, np.maximum(search.power, 1e-6), color="0.35", lw=0.8)
     low = max(float(np.quantile(search.power, 0.02)), 1e-4) if len(search.power) else 1e-4
     if search.power.max(initial=0.0) > low:
@@ -95,26 +102,26 @@ def _draw_spectrum(axes: Axes, check: Check) -> None:
     axes.xaxis.set_major_formatter("{x:,g}")
     axes.minorticks_off()
     _mark_periods(axes, check)
-    _title(axes, "Power by period, with slow drift taken out")
+    _title(axes, "Power by period, without slow drift")
 
 
 def _mark_periods(axes: Axes, check: Check) -> None:
-    """Mark the seasons found, the best by a full line, and the one of the user."""
-    periods = dict.fromkeys([check.period, *(season.period for season in check.seasons.found)])
+    """Mark the detected seasons and the user's, the season of the check by a solid line."""
+    periods = dict.fromkeys([check.period, *(season.period for season in check.search.seasons)])
     low, high = axes.get_xlim()
-    shown = [period for period in periods if period is not None and low <= period <= high]
-    for number, period in enumerate(shown):
+    visible = [period for period in periods if period is not None and low <= period <= high]
+    for number, period in enumerate(visible):
         style = "--" if number else "-"
         label = f"{period:,.5g}"
         axes.axvline(period, color=_MARK, lw=1.3, ls=style, zorder=0, label=label)
-    if shown:
+    if visible:
         axes.legend(fontsize=8, loc="upper right", labelcolor=_MARK, frameon=False)
 
 
 def _draw_profile(axes: Axes, check: Check, gain: PhaseGain) -> None:
     slots = check.slots
     assert slots is not None
-    best = np.broadcast_to(check.schedule.arms, len(gain.profile))  # perhaps one for all slots
+    best = np.broadcast_to(check.schedule.arms, len(gain.profile))  # one arm may apply to all slots
     edges = (0.0, float(len(best)))
     values = check.word_and_sign[1] * gain.profile
     _draw_table(axes, check, values, edges)

@@ -1,17 +1,16 @@
 """Search for seasons in a table of rewards.
 
-Seasons come from the periodogram and the autocorrelation. Each is then put to two tests:
+Candidates come from the periodogram and the autocorrelation. Each is then tested:
 
-* *Is it there at all?* With K whole seasons in the data, a season has power at every K-th frequency
-  of the spectrum and nowhere else, while noise has it everywhere: the mean power there is compared
-  with that of its neighbours (an F test, corrected for every period that could have been tried).
-  Drifts and random walks are smooth in frequency and do not stand out against their neighbours.
-* *How strong is it?* The share of the variance that the means by phase explain in a season that
-  they were not computed from.
+* *Significance.* With K whole seasons in the data, a season has power only at every K-th frequency
+of the spectrum, while noise has power at all frequencies. The mean power at these frequencies is
+compared with that of their neighbours by an F test, corrected for all periods that could have been
+tried. Drifts and random walks are smooth in frequency and do not exceed their neighbours.
+* *Strength.* The share of the variance that the means by phase explain in held-out seasons.
 
-Seasons are ranked by what knowing them gains: the reward of the arm that was best at the same phase
-in other seasons, over that of the best arm, always the same. A year that explains much of the
-variance, but of all arms alike, does not hide the day that changes which arm is best.
+Seasons are ranked by the gain from knowing them: the reward of the arm that was best at the same
+phase in other seasons, minus that of the best fixed arm. A year that explains much variance, but
+equally for all arms, does not hide the day that changes which arm is best.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from periodic_envs.data.recording import rewards_of
 
-MIN_SEASONS = 3  # least number of times that a season fits into the data
+MIN_SEASONS = 3  # least number of repetitions of a season in the data
 MIN_STRENGTH = 0.01  # least share of the variance that a season explains
-MAX_PHASES = 64  # of a season whose length is compared: finer phases are mostly noise
-CALENDAR_LEEWAY = 0.1  # share by which a period of the calendar may explain less
-MAX_P_VALUE = 0.005  # of a season found where there is none; tests measure the rate
-MIN_GAIN = 0.05  # least gain of a longer season that explains less than one that fits into it
-MAX_PEAKS = 12  # of the periodogram, and of the autocorrelation, that are tried
+MAX_PHASES = 64  # phases when lengths are compared: finer phases are mostly noise
+CALENDAR_LEEWAY = 0.1  # relative loss of strength accepted for a period of the calendar
+MAX_P_VALUE = 0.005  # significance level; tests measure the rate of false detections
+MIN_GAIN = 0.05  # least additional gain of a longer, weaker season over one that divides it
+MAX_PEAKS = 12  # candidates from the periodogram, and from the autocorrelation
 
 
 @dataclass(frozen=True)
@@ -51,12 +50,12 @@ class Season:
     """A season in a table.
 
     Attributes:
-        period: Its length in steps.
-        strength: Share of the variance explained in seasons that were left out, at most 1.
-        p_value: How likely so clear a season is by chance, all periods considered.
-        autocorrelation: Similarity of values one period apart.
-        gain: Share of what could be gained over the best arm, always the same, that is gained by
-            the best arm of each phase, judged by seasons left out; below 0 if that loses.
+        period: Length in steps.
+        strength: Share of the variance explained in held-out seasons, at most 1.
+        p_value: p-value, corrected for all periods.
+        autocorrelation: Autocorrelation at a lag of one period.
+        gain: Gain of the best arm of each phase over the best fixed arm in held-out seasons, as a
+            share of the oracle's gain; negative for a loss.
     """
 
     period: float
@@ -68,17 +67,17 @@ class Season:
 
 @dataclass(frozen=True, eq=False)
 class SeasonSearch:
-    """The seasons found in a table, and their spectrum and autocorrelation.
+    """Seasons detected in a table, with the spectrum and the autocorrelation.
 
     Attributes:
-        found: Seasons, the best first; empty if there is none.
+        seasons: Detected seasons, the best first.
         frequencies: Frequencies in cycles per step, above 0.
         power: Power of the whitened values at each frequency, mean 1.
         autocorrelation: Autocorrelation at lags 0, 1, 2, ...
-        longest: Longest season that could be found: three must fit into the data.
+        longest: Longest season that can be detected: three must fit into the data.
     """
 
-    found: tuple[Season, ...]
+    seasons: tuple[Season, ...]
     frequencies: Array
     power: Array
     autocorrelation: Array
@@ -86,19 +85,19 @@ class SeasonSearch:
 
     @property
     def best(self) -> Season | None:
-        """The season, if there is one."""
-        return self.found[0] if self.found else None
+        """The best season, or None."""
+        return self.seasons[0] if self.seasons else None
 
 
 def find_seasons(
     values: Array, *, grid: TimeGrid | None = None, objective: str = "max"
 ) -> SeasonSearch:
-    """Look for seasons, and rank them by what knowing them gains.
+    """Search for seasons and rank them by the gain from knowing them.
 
     Args:
-        values: Shape (steps, arms), NaN where there is no value.
-        grid: The times of the steps; with it, periods of the calendar (24 hours, 7 days, 365 days)
-            are preferred to others that explain no more.
+        values: Values of shape (steps, arms), NaN where missing.
+        grid: Times of the steps; with them, periods of the calendar (24 hours, 7 days, 365 days)
+            are preferred to others of similar strength.
         objective: "max" if the largest value is the best, or "min".
     """
     levels = standardise(values)
@@ -110,15 +109,15 @@ def find_seasons(
     power = spectrum(white)[1:]
     power /= max(power.mean(), 1e-300)
     tried = _candidates(frequencies, power, similarity, longest) if levels.shape[1] else []
-    # There are steps / 2 frequencies to choose from, and as many again between them.
+    # Bonferroni: steps / 2 Fourier frequencies, and the same number of periods between them.
     independent = independent_arms(white) if tried else 1.0
     tested = [(period, min(1.0, steps * p_value(white, period, independent))) for period in tried]
     significant = [(period, p) for period, p in tested if p < MAX_P_VALUE]
-    periods = _own(white, significant) if significant else []
-    found = _measure(values, levels, similarity, periods, calendar_periods(grid))
+    periods = _distinct(white, significant) if significant else []
+    measured = _measure(values, levels, similarity, periods, calendar_periods(grid))
     rewards = rewards_of(without_gaps(values[:, ~np.isnan(values).all(0)]), objective)
     return SeasonSearch(
-        tuple(_rank([_worth(one, rewards, grid) for one in found])),
+        tuple(_rank([_with_gain(season, rewards, grid) for season in measured])),
         frequencies,
         power,
         similarity,
@@ -126,30 +125,30 @@ def find_seasons(
     )
 
 
-def _worth(season: Season, rewards: Array, grid: TimeGrid | None) -> Season:
-    """Add what knowing the season gains."""
+def _with_gain(season: Season, rewards: Array, grid: TimeGrid | None) -> Season:
+    """Return the season with the gain from knowing it."""
     choices = slot_choices(grid, len(rewards), season.period)
     _, gain = best_slots(rewards, season.period, choices)
     return season if gain is None else replace(season, gain=gain.signed_share)
 
 
-def _own(white: Array, significant: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Keep seasons that have something of their own beyond shorter ones that fit into them."""
-    kept: dict[float, float] = {}
+def _distinct(white: Array, significant: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the seasons that stay significant beyond the shorter ones that divide them."""
+    distinct: dict[float, float] = {}
     for period, p in sorted(significant):
-        within = [q for q in kept if _fits_into(q, period, len(white))]
+        within = [q for q in distinct if _fits_into(q, period, len(white))]
         if any(period < 1.5 * q for q in within):
-            # The same season again: the clearer of the two stays.
-            if p < kept[max(within)]:
-                del kept[max(within)]
-                kept[period] = p
-        elif not within or _chance(white, period, within) < MAX_P_VALUE:
-            kept[period] = p
-    return list(kept.items())
+            # Two estimates of one season: keep the more significant.
+            if p < distinct[max(within)]:
+                del distinct[max(within)]
+                distinct[period] = p
+        elif not within or _rest_p_value(white, period, within) < MAX_P_VALUE:
+            distinct[period] = p
+    return list(distinct.items())
 
 
-def _chance(white: Array, period: float, within: list[float]) -> float:
-    """Return the p-value of what shorter ones leave, for all multiples of the shortest."""
+def _rest_p_value(white: Array, period: float, within: list[float]) -> float:
+    """Return the p-value without the shorter seasons, corrected for multiples of the shortest."""
     rest = white
     for shorter in within:
         rest = without_season(rest, shorter)
@@ -157,8 +156,9 @@ def _chance(white: Array, period: float, within: list[float]) -> float:
 
 
 def _fits_into(short: float, long: float, steps: int) -> bool:
-    """Say whether the long period is a multiple of the short one, as far as the data can tell."""
+    """Return whether the long period is a multiple of the short one, up to the resolution."""
     ratio = long / short
+    # A record of n steps resolves a period P up to about P^2 / n.
     return abs(ratio - max(1, round(ratio))) * short < long**2 / steps
 
 
@@ -169,28 +169,28 @@ def _measure(
     periods: list[tuple[float, float]],
     calendar: Sequence[float],
 ) -> list[Season]:
-    """Refine each period, and measure how much it explains."""
+    """Refine each period and measure its strength."""
     if not periods:
         return []
     drift = uniform_filter1d(levels, round(max(p for p, _ in periods)), axis=0, mode="reflect")
     measured = np.where(np.isnan(values[:, varying(values)]), np.nan, levels - drift)
-    found: list[Season] = []
+    seasons: list[Season] = []
     rest = measured
     for period, p in sorted(periods):
         refined, strength = refine(measured, levels - drift, period)
         named = in_calendar(rest, refined, calendar)
         if named != refined:
             refined, strength = named, strength_of(measured, named)
-        if any(one.period == refined for one in found):
+        if any(season.period == refined for season in seasons):
             continue
         at = min(round(refined), len(similarity) - 1)
-        found.append(Season(refined, strength, p, float(similarity[at])))
+        seasons.append(Season(refined, strength, p, float(similarity[at])))
         rest = without_season(rest, refined)
-    return found
+    return seasons
 
 
 def _candidates(frequencies: Array, power: Array, similarity: Array, longest: int) -> list[float]:
-    """List the periods of the highest peaks of both, and the whole numbers beside them."""
+    """Return the periods of the highest peaks, and the nearest whole numbers."""
     nearby = uniform_filter1d(power, 2 * neighbours(len(power)) + 1, mode="nearest")
     height = np.concatenate([[0.0], power / np.maximum(nearby, 1e-300), [0.0]])
     lines, _ = find_peaks(height)
@@ -202,21 +202,21 @@ def _candidates(frequencies: Array, power: Array, similarity: Array, longest: in
     return sorted(period for period in both if 2.0 <= period <= longest)
 
 
-def _rank(found: list[Season]) -> list[Season]:
-    """Put first what gains most, then what is strongest; leave out mere harmonics of another."""
+def _rank(seasons: list[Season]) -> list[Season]:
+    """Return the seasons by decreasing gain, then strength, without harmonics of others."""
     ranked: list[Season] = []
-    found = [one for one in found if not any(_is_fraction(one, other) for other in found)]
-    for one in sorted(found, key=lambda c: -c.strength):
+    seasons = [s for s in seasons if not any(_is_fraction(s, other) for other in seasons)]
+    for one in sorted(seasons, key=lambda c: -c.strength):
         if one.strength >= MIN_STRENGTH and not any(_is_harmonic(one, b) for b in ranked):
             ranked.append(one)
-    # A hundredth more or less is luck.
+    # Differences below a hundredth are noise.
     return sorted(ranked[:4], key=lambda c: (-round(c.gain, 2), -c.strength))
 
 
 def _is_fraction(one: Season, other: Season) -> bool:
-    """Say whether one is 3.5 steps where the other is 7 and explains nearly as much.
+    """Return whether a season, such as 3.5 steps, is a fraction of another one, such as 7.
 
-    Among so few phases one of the seven steps may have a phase of the 3.5 to itself.
+    With few phases, single steps of the longer season can coincide with phases of the fraction.
     """
     ratio = other.period / one.period
     short = one.period < 8.0 and not one.period.is_integer() and other.period.is_integer()
@@ -225,7 +225,7 @@ def _is_fraction(one: Season, other: Season) -> bool:
 
 
 def _is_harmonic(one: Season, better: Season) -> bool:
-    """Say whether one says nothing that a stronger one does not say, too."""
+    """Return whether a season is implied by a stronger one."""
     short, long = sorted((one, better), key=lambda c: c.period)
     ratio = long.period / short.period
     multiple = round(ratio)
@@ -233,39 +233,39 @@ def _is_harmonic(one: Season, better: Season) -> bool:
         return False
     if one is long:
         return one.gain <= better.gain + MIN_GAIN
-    # A profile without any regularity still has 1/m of its variance at each m-th of its length.
+    # A random profile has 1/m of its variance at the m-th part of its length.
     return one.strength * multiple <= 1.5 * better.strength
 
 
 def standardise(values: Array) -> Array:
-    """Return arms that vary, without gaps and trend, of mean 0 and variance 1: (steps, m)."""
+    """Return the varying arms without gaps and linear trend, with mean 0 and variance 1."""
     steps = np.arange(len(values), dtype=np.float64)
     used = values[:, varying(values)]
     if not used.shape[1]:
         return used
-    lines = [np.polynomial.Polynomial.fit(steps, one, 1)(steps) for one in without_gaps(used).T]
+    lines = [np.polynomial.Polynomial.fit(steps, y, 1)(steps) for y in without_gaps(used).T]
     rests = [filled - line for filled, line in zip(without_gaps(used).T, lines, strict=True)]
     return np.stack([rest / max(rest.std(), 1e-300) for rest in rests], axis=1)
 
 
 def varying(values: Array) -> NDArray[np.bool_]:
-    """Find the arms of which at least half is known and which are more than a straight line."""
+    """Return a mask of the arms that are at least half known and not a straight line."""
     steps = np.arange(len(values), dtype=np.float64)
-    found = np.zeros(values.shape[1], dtype=np.bool_)
+    mask = np.zeros(values.shape[1], dtype=np.bool_)
     for arm, column in enumerate(values.T):
         known = ~np.isnan(column)
         if known.mean() >= 0.5 and known.sum() > 3:
             line = np.polynomial.Polynomial.fit(steps[known], column[known], 1)
             rest = column[known] - line(steps[known])
-            found[arm] = rest.std() > 1e-9 * max(np.abs(column[known]).max(), 1e-300)
-    return found
+            mask[arm] = rest.std() > 1e-9 * max(np.abs(column[known]).max(), 1e-300)
+    return mask
 
 
 def whiten(levels: Array) -> Array:
-    """Keep what is new at each step: a random walk becomes noise, and a season stays one."""
+    """Return the innovations of a first-order autoregression, in which seasons are preserved."""
     before, after = levels[:-1], levels[1:]
     memory = np.clip((before * after).sum(0) / np.maximum((before**2).sum(0), 1e-300), 0.0, 1.0)
-    # The first step has no step before it: nothing new is put there, to keep whole seasons whole.
+    # The first step has no predecessor; a zero keeps the number of steps.
     white: Array = np.concatenate([np.zeros_like(levels[:1]), after - memory * before])
     white -= white.mean(0)
     white /= np.maximum(white.std(0), 1e-300)
@@ -273,44 +273,44 @@ def whiten(levels: Array) -> Array:
 
 
 def spectrum(white: Array) -> Array:
-    """Return the power at frequencies 0, 1/n, 2/n, ..., the mean over the arms."""
+    """Return the power at frequencies 0, 1/n, 2/n, ..., averaged over the arms."""
     if not white.shape[1]:
         return np.zeros(len(white) // 2 + 1)
     return np.asarray((np.abs(np.fft.rfft(white, axis=0)) ** 2).mean(1) / len(white))
 
 
 def autocorrelation(levels: Array, n_lags: int) -> Array:
-    """Return the mean over the arms of the correlation at lags 0 .. n_lags - 1."""
+    """Return the autocorrelation at lags 0 .. n_lags - 1, averaged over the arms."""
     n = len(levels)
     size = 1 << (2 * n - 1).bit_length()
     power = np.abs(np.fft.rfft(levels, size, axis=0)) ** 2
     products = np.fft.irfft(power.sum(1), size)[:n_lags]
-    # Divided by the pairs there are, so that a perfect season has correlation 1 at any lag.
+    # Divided by the number of pairs, so that a perfect season has correlation 1 at any lag.
     similarity: Array = products / np.arange(n, n - n_lags, -1) / max(products[0] / n, 1e-300)
     return np.clip(similarity, -1.0, 1.0)
 
 
 def p_value(white: Array, period: float, independent: float) -> float:
-    """Say how likely noise is to have so much power at the multiples of 1 / period.
+    """Return the p-value of the power at the multiples of 1 / period.
 
     Args:
         white: Whitened values, shape (steps, arms).
         period: Length of the season in steps.
-        independent: What ``independent_arms`` says of them: the same for all periods.
+        independent: Effective number of arms, see ``independent_arms``.
     """
     seasons = int(len(white) / period)
     length = round(seasons * period)
     power = spectrum(white[:length])[1:]
     on_line = np.arange(1, len(power) + 1) % seasons == 0
     window = 2 * neighbours(len(power)) + 1
-    # Mean power of the neighbours that are no multiples themselves.
+    # Mean power of the neighbours that are not multiples themselves.
     level = uniform_filter1d(np.where(on_line, 0.0, power), window, mode="mirror")
     share = uniform_filter1d(np.where(on_line, 0.0, 1.0), window, mode="mirror")
     ratio = (power * share / np.maximum(level, 1e-200))[on_line]
     freedom = np.full(len(ratio), 2.0)
     if length % 2 == 0 and on_line[-1]:
         freedom[-1] = 1.0  # the highest frequency has a cosine, but no sine
-    # A smooth season has few harmonics, a spiky one many: 1, 2, 4, ... and all are tried.
+    # Smooth seasons have few harmonics, peaked ones many: test 1, 2, 4, ... and all of them.
     sizes = [*(1 << i for i in range((len(ratio) - 1).bit_length())), len(ratio)]
     smallest = 1.0
     for used in sizes:
@@ -318,20 +318,20 @@ def p_value(white: Array, period: float, independent: float) -> float:
         total = freedom[:used].sum()
         mean = (ratio * freedom)[:used].sum() / total
         rest = 2.0 * compared * (1.0 - 1.0 / seasons) * independent
-        # The upper tail of the F distribution.
+        # Upper tail of the F distribution.
         smallest = min(smallest, float(fdtrc(total * independent, rest, mean)))
     return min(1.0, smallest * len(sizes))
 
 
 def neighbours(n_frequencies: int) -> int:
-    """Say how many frequencies on each side are compared with: few where there are few."""
+    """Return the number of neighbouring frequencies on each side for comparison."""
     return int(np.clip(n_frequencies // 16, 3, 12))
 
 
 def independent_arms(white: Array) -> float:
-    """Say how many arms there would be if they were independent: 1 if all are alike.
+    """Return the effective number of independent arms: trace / largest eigenvalue.
 
-    The largest eigenvalue counts, which decides about the tail of a sum of dependent powers.
+    The largest eigenvalue determines the tail of a sum of dependent powers.
     """
     moments = white.T @ white
     largest = np.linalg.eigvalsh(moments)[-1]
@@ -339,7 +339,7 @@ def independent_arms(white: Array) -> float:
 
 
 def refine(measured: Array, levels: Array, period: float) -> tuple[float, float]:
-    """Find the length that fits best, whole unless another explains more, and its strength."""
+    """Return the best length, a whole number unless another is stronger, and its strength."""
     exact = _sharpest(levels, period)
     worth = {p: strength_of(measured, p) for p in (period, exact)}
     whole = {p: strength_of(measured, p) for p in (float(max(2, round(p))) for p in worth)}
@@ -350,9 +350,10 @@ def refine(measured: Array, levels: Array, period: float) -> tuple[float, float]
 
 
 def in_calendar(rest: Array, period: float, calendar: Sequence[float]) -> float:
-    """Return the period of the calendar that the data cannot tell from this one, or else this one.
+    """Return a period of the calendar within the resolution of the data, or the period itself.
 
-    What shorter seasons leave decides: 364 days hold whole weeks, and would explain these, too.
+    Strengths are compared without shorter seasons: 364 days contain whole weeks, and would include
+    their variance.
     """
     near = [p for p in calendar if p != period and abs(p - period) < 0.5 * period**2 / len(rest)]
     if not near or period in calendar:
@@ -363,16 +364,16 @@ def in_calendar(rest: Array, period: float, calendar: Sequence[float]) -> float:
 
 
 def without_season(values: Array, period: float) -> Array:
-    """Take out the means by phase."""
+    """Return the values minus their means by phase."""
     season, phase, n = phase_index(len(values), period)
     sums, counts = by_slot(values, season, phase, n)
     return np.asarray(values - (sums.sum(0) / np.maximum(counts.sum(0), 1.0))[phase])
 
 
 def strength_of(values: Array, period: float, max_phases: int | None = None) -> float:
-    """Measure the share of the variance that means by phase explain in seasons left out.
+    """Return the share of the variance that means by phase explain in held-out seasons.
 
-    Means of a few noisy seasons are shrunk towards zero by one common factor, the best one.
+    The means are shrunk towards zero by the best common factor.
     """
     values = values - np.nanmean(values, axis=0)
     season, phase, n = phase_index(len(values), period)
@@ -389,24 +390,24 @@ def strength_of(values: Array, period: float, max_phases: int | None = None) -> 
 
 
 def _rounded(period: float, steps: int) -> float:
-    """Write no more digits than the data can tell: a hundredth of a season in the whole record."""
+    """Round a period to the resolution of the data: a hundredth of a season over the record."""
     return round(period, max(0, int(np.ceil(-np.log10(0.01 * period**2 / steps)))))
 
 
 def _sharpest(levels: Array, period: float) -> float:
-    """Find the period near by at which the first four harmonics have the most power."""
+    """Return the nearby period at which the first four harmonics have the most power."""
     steps = len(levels)
-    width = 0.5 * period**2 / steps  # half a season more or less in the whole record
+    width = 0.5 * period**2 / steps  # changes the number of seasons in the record by one half
     near = np.linspace(period - width, period + width, 41)
     near = near[(near >= 2.0) & (near * MIN_SEASONS <= steps)]
     harmonics = np.arange(1, int(min(4, period / 2)) + 1)
-    # One period and harmonic at a time: all at once would take gigabytes for a long record.
+    # One period and harmonic at a time: a matrix of all would take gigabytes for long records.
     rows = np.ascontiguousarray(levels.T)
     power = [sum(_power(rows, harmonic / p) for harmonic in harmonics) for p in near]
     return float(near[int(np.argmax(power))]) if len(near) else period
 
 
 def _power(rows: Array, frequency: float) -> float:
-    """Sum the power of all arms, shape (arms, steps), at one frequency in cycles per step."""
+    """Return the total power of rows (arms, steps) at a frequency in cycles per step."""
     angles = 2.0 * np.pi * frequency * np.arange(rows.shape[1])
     return float(((rows @ np.cos(angles)) ** 2 + (rows @ np.sin(angles)) ** 2).sum())

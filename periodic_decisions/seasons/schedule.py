@@ -1,4 +1,4 @@
-"""Gain of knowing the phase, and the schedule that it gives: the arm of each slot."""
+"""Gain from knowing the phase, and schedules: the arm of each slot of a season."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from periodic_decisions.tables.cells import count
 from periodic_envs.arrays import Array
 
 MIN_SEASONS_FOR_INTERVAL = 3
-MAX_LINES = 40  # of a schedule on the screen
+MAX_LINES = 40  # printed lines of a schedule
 MIN_SHARE = 0.01  # least share of the possible gain for a schedule to follow a season
 COLUMNS = (
     "phase",
@@ -33,14 +33,14 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class PhaseGain:
-    """Mean rewards per step of policies that know more and more.
+    """Mean rewards per step of policies with increasing knowledge.
 
     Attributes:
         random: Mean reward of arms chosen at random.
-        static: Mean reward of the arm that was best on average, in hindsight, whatever the period.
+        static: Mean reward of the best fixed arm, in hindsight.
         per_phase: Mean reward of the arm that was best at the same phase in the other seasons.
-        hindsight: Mean reward of the arm that was best at the same phase, the season itself
-            included: more than can be expected of seasons to come.
+        hindsight: Mean reward of the arm that was best at the same phase in all seasons; an
+            optimistic estimate for future seasons.
         oracle: Mean reward of the best arm at every step.
         seasons: Number of seasons; the last one may be incomplete.
         profile: Mean reward of each arm by phase, shape (phases, arms).
@@ -56,26 +56,26 @@ class PhaseGain:
 
     @property
     def share(self) -> float:
-        """The share of the oracle's gain over the static arm that the phase gives, at least 0."""
+        """Gain from knowing the phase, as a share of the oracle's gain, at least 0."""
         return max(0.0, self.signed_share)
 
     @property
     def signed_share(self) -> float:
-        """The same, below 0 if choosing by phase loses."""
+        """Same as ``share``, but negative if choosing by phase loses."""
         room = self.oracle - self.static
         return (self.per_phase - self.static) / room if room > 0 else 0.0
 
 
 def measure_gain(rewards: Array, period: float, slots: Slots | None = None) -> PhaseGain | None:
-    """Compare policies on rewards (steps, arms) without gaps; None if there are not two seasons.
+    """Compare policies on rewards without gaps; return None for less than two seasons.
 
-    What is best at a phase is chosen by seasons other than the one that it is judged by: there are
-    so many phases that luck would seem to be skill.
+    The best arm of a phase is chosen by cross-validation over seasons: with many phases, an
+    estimate in hindsight would be far too optimistic.
 
     Args:
         rewards: Rewards, shape (steps, arms).
-        period: The length of the season in steps.
-        slots: The phases; None for the steps of the season.
+        period: Length of the season in steps.
+        slots: Phases; None for the steps of the season.
     """
     if period > len(rewards) - 1:
         return None
@@ -98,31 +98,31 @@ def measure_gain(rewards: Array, period: float, slots: Slots | None = None) -> P
 
 
 def best_in_others(sums: Array, counts: Array) -> NDArray[np.intp]:
-    """Find the arm that was best at each slot in the other seasons, shape (seasons, slots).
+    """Return the arm that was best at each slot in the other seasons, shape (seasons, slots).
 
     Args:
-        sums: Sums of the rewards of each (season, slot, arm).
-        counts: Numbers of the rewards of each.
+        sums: Sums of the rewards, shape (seasons, slots, arms).
+        counts: Numbers of rewards, of the same shape.
     """
     all_sums, all_counts = sums.sum(0), counts.sum(0)
     known_elsewhere = (all_counts - counts)[..., 0] > 0
     best_elsewhere = (all_sums.sum(0) - sums.sum(1)).argmax(1)
     best_by_phase = ((all_sums - sums) / np.maximum(all_counts - counts, 1.0)).argmax(2)
-    # A phase that no other season has (the only whole season) is no reason to leave the best arm.
+    # A phase without data in other seasons falls back to the best fixed arm.
     return np.asarray(np.where(known_elsewhere, best_by_phase, best_elsewhere[:, None]))
 
 
 def best_slots(
     rewards: Array, period: float, choices: Sequence[Slots]
 ) -> tuple[Slots, PhaseGain | None]:
-    """Choose the slots by which most is gained in seasons left out."""
+    """Return the slots with the largest gain in held-out seasons."""
     measured = [(slots, measure_gain(rewards, period, slots)) for slots in choices]
     return max(measured, key=lambda pair: 0.0 if pair[1] is None else pair[1].signed_share)
 
 
 @dataclass(frozen=True)
 class SeasonalMean:
-    """A mean over seasons, with its interval (95 %) where there are enough of them."""
+    """Mean over seasons with its 95 % interval, if there are enough seasons."""
 
     mean: float
     low: float | None = None
@@ -149,18 +149,18 @@ class SeasonalMean:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The arm of each slot of a season.
+    """Arm of each slot of a season.
 
     Attributes:
-        slots: The slots; None if there is no season.
+        slots: Slots of the season; None without a season.
         names: Names of the arms.
-        fixed: The best arm, always the same.
-        arms: The arm of each slot; the fixed one where no other does better in seasons left out.
-        rewards: Mean reward of the arms chosen without the season that they are judged by, minus
-            the mean cost if less is better; shape (seasons, slots), NaN where there is no reading.
-        gains: The same, over that of the fixed arm.
-        weights: Number of readings of each.
-        sign: What makes the values of rewards again: -1 if less is better.
+        fixed: Best fixed arm.
+        arms: Arm of each slot; the fixed one unless another is better in held-out seasons.
+        rewards: Mean rewards (negative costs) of arms chosen from the other seasons, shape
+            (seasons, slots), NaN without readings.
+        gains: The same, minus the rewards of the fixed arm.
+        weights: Number of readings, of the same shape.
+        sign: Factor that converts rewards to values of the table: -1 for costs.
     """
 
     slots: Slots | None
@@ -174,22 +174,22 @@ class Schedule:
 
     @property
     def always(self) -> bool:
-        """Return whether one arm is chosen all the time."""
+        """Return whether one arm is chosen in all slots."""
         return bool((self.arms == self.fixed).all())
 
     def over(self, slots: Sequence[int]) -> tuple[float, SeasonalMean]:
-        """Return the expected value of some slots together, and the gain over the fixed arm."""
+        """Return the expected value over some slots, and the gain over the fixed arm."""
         index = np.asarray(slots)
         weights = self.weights[:, index]
         total = weights.sum(1)
         seen = total > 0
         sums = [np.nansum(t[:, index] * weights, axis=1) for t in (self.rewards, self.gains)]
-        value, gain = (np.where(seen, one / np.maximum(total, 1.0), np.nan) for one in sums)
+        value, gain = (np.where(seen, s / np.maximum(total, 1.0), np.nan) for s in sums)
         mean = self.sign * float(np.nanmean(value)) if seen.any() else float("nan")
         return mean, SeasonalMean.of(gain)
 
     def lines(self) -> list[str]:
-        """Describe the plan, runs of one arm in one line."""
+        """Describe the schedule; consecutive slots with one arm share a line."""
         name = self.names[self.fixed]
         if self.slots is None or self.always:
             return [f"Schedule: always {name}, the best arm over all the data."]
@@ -204,34 +204,34 @@ class Schedule:
         if left > 1:
             text = [*text[: MAX_LINES + 1], f"  ... and {left:,} more lines: --schedule writes all"]
         title = f"Schedule by {self.slots.what}, per step; gains are over always {name}:"
-        return [title, *text, self._how_sure()]
+        return [title, *text, self._precision()]
 
     def _row(self, when: str, slots: list[int]) -> tuple[str, str, str, str]:
         arm = int(self.arms[slots[0]])
         value, gain = self.over(slots)
         return when, self.names[arm], _number(value), "" if arm == self.fixed else gain.text()
 
-    def _how_sure(self) -> str:
+    def _precision(self) -> str:
         seen = int((self.weights.sum(1) > 0).sum())
         if seen < MIN_SEASONS_FOR_INTERVAL:
-            return f"(Only {count(seen, 'season')} to learn from: too few to say how sure this is.)"
+            return f"(Only {count(seen, 'season')}: too few for intervals.)"
         return (
-            f"(In brackets 95% intervals, from how {seen:,} seasons differ. Arms are judged by "
-            "seasons that they were not chosen by.)"
+            f"(Brackets: 95 % intervals over {seen:,} seasons. Arms are evaluated in seasons from "
+            "which they were not chosen.)"
         )
 
     def _runs(self) -> list[tuple[str, list[int]]]:
-        """Merge neighbours of one arm within a group, and equal runs of several groups."""
+        """Merge adjacent slots with one arm within a group, and equal runs of several groups."""
         assert self.slots is not None
         slots = self.slots
         groups = [list(run) for _, run in groupby(range(len(slots)), lambda i: slots.groups[i])]
-        found: dict[tuple[int, int, int], list[int]] = {}
+        runs: dict[tuple[int, int, int], list[int]] = {}
         for number, group in enumerate(groups):
             for arm, run in groupby(enumerate(group), lambda pair: int(self.arms[pair[1]])):
                 places = [place for place, _ in run]
-                found.setdefault((places[0], places[-1], arm), []).append(number)
+                runs.setdefault((places[0], places[-1], arm), []).append(number)
         merged = []
-        for (first, last, _), among in found.items():
+        for (first, last, _), among in runs.items():
             name = _ranges([slots.groups[groups[number][0]] for number in among], among)
             everything = last - first + 1 == len(groups[among[0]]) and bool(name)
             span = slots.span(groups[among[0]][first], groups[among[0]][last], name)
@@ -240,7 +240,7 @@ class Schedule:
         return merged
 
     def csv(self) -> str:
-        """Return the plan as a CSV table, a line for each slot."""
+        """Return the schedule as a CSV table with one line per slot."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -256,7 +256,7 @@ class Schedule:
 
 
 def _ranges(names: list[str], numbers: list[int]) -> str:
-    """Name neighbours together: "Mon-Wed, Fri"."""
+    """Return names with neighbours joined: "Mon-Wed, Fri"."""
     runs = groupby(zip(names, numbers, strict=True), lambda pair: pair[1] - numbers.index(pair[1]))
     parts = [[name for name, _ in run] for _, run in runs]
     return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 2 else ", ".join(p) for p in parts)
@@ -269,15 +269,15 @@ def _number(value: float) -> str:
 def plan(
     rewards: Array, slots: Slots | None, names: Sequence[str], *, sign: float = 1.0
 ) -> Schedule:
-    """Choose the arm of each slot, and judge the choice by seasons that it was not made by.
+    """Choose the arm of each slot and evaluate it in held-out seasons.
 
-    Slots that are alike (nine o'clock on all working days) get one arm, but where an arm of its own
-    does clearly better; and another arm than the best fixed one is chosen only where that does
-    better, both in seasons left out.
+    Pooled slots (nine o'clock on all working days) share one arm, unless an arm for a single slot
+    is significantly better. An arm other than the best fixed one is chosen only if it is better.
+    Both comparisons use held-out seasons.
 
     Args:
-        rewards: Shape (steps, arms), without gaps.
-        slots: The slots of the season; None to choose the best fixed arm.
+        rewards: Rewards without gaps, shape (steps, arms).
+        slots: Slots of the season; None to choose the best fixed arm.
         names: Names of the arms.
         sign: -1 if the rewards are the negatives of costs.
     """
@@ -292,23 +292,26 @@ def plan(
     chosen = always
     if slots is not None:
         pools = np.arange(n) if slots.pools is None else slots.pools
-        own, own_rewards = _choose(sums, counts, means, np.arange(n))
+        single, single_rewards = _choose(sums, counts, means, np.arange(n))
         pooled, pooled_rewards = _choose(sums, counts, means, pools)
-        apart = _clearly_above(own_rewards - pooled_rewards)
-        chosen = np.where(apart, own_rewards, pooled_rewards)
-        together = np.where(apart, pools.max() + 1 + np.arange(n), pools)
-        gained = np.bincount(together, np.nansum((chosen - always) * weights, axis=0))[together]
-        arms = np.where(gained > 0, np.where(apart, own, pooled), fixed)
-    kept = np.where(arms == fixed, always, chosen)
-    return Schedule(slots, tuple(names), fixed, arms, kept, kept - always, weights, sign)
+        apart = _clearly_above(single_rewards - pooled_rewards)
+        chosen = np.where(apart, single_rewards, pooled_rewards)
+        unit = np.where(apart, pools.max() + 1 + np.arange(n), pools)
+        gained = np.bincount(unit, np.nansum((chosen - always) * weights, axis=0))[unit]
+        arms = np.where(gained > 0, np.where(apart, single, pooled), fixed)
+    rewards_by_slot = np.where(arms == fixed, always, chosen)
+    return Schedule(
+        slots, tuple(names), fixed, arms, rewards_by_slot, rewards_by_slot - always, weights, sign
+    )
 
 
 def _choose(
     sums: Array, counts: Array, means: Array, pools: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], Array]:
-    """Choose one arm for each pool of slots, and say what it gets in seasons left out.
+    """Choose one arm for each pool of slots.
 
-    The first has one arm for each slot, the second shape (seasons, slots).
+    Returns:
+        Arms of the slots, shape (slots,), and their rewards in held-out seasons, (seasons, slots).
     """
     all_sums, all_counts = np.zeros((2, len(sums), int(pools.max()) + 1, sums.shape[2]))
     for slot, pool in enumerate(pools):
@@ -320,10 +323,10 @@ def _choose(
 
 
 def _clearly_above(differences: Array) -> NDArray[np.bool_]:
-    """Say of each slot whether the mean over seasons is more than twice its error above 0.
+    """Return a mask of the slots whose mean over seasons exceeds twice its standard error.
 
     Args:
-        differences: Shape (seasons, slots), NaN where there is no reading.
+        differences: Differences of shape (seasons, slots), NaN without readings.
     """
     seen = ~np.isnan(differences)
     n = np.maximum(seen.sum(0), 1)

@@ -1,7 +1,7 @@
-"""Steps of a table sorted by season and phase; phases as slots of a calendar.
+"""Steps of a table by season and phase, with phases as slots of a calendar.
 
-Slots begin where people expect it, at midnight, on Monday or in January, wherever the data begin;
-without a calendar they are the steps of the season, counted from the first one of the data.
+Slots follow the calendar (midnight, Monday, January) wherever the data begin. Without a calendar
+they are the steps of the season, counted from the beginning of the data.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ HOUR, DAY, WEEK = pd.Timedelta("1h"), pd.Timedelta("1D"), pd.Timedelta("7D")
 YEARS = (pd.Timedelta("365D"), pd.Timedelta("365.25D"))  # in whole days, and on average
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-STEP = "step"  # group of slots that lack a name in the calendar
+STEP = "step"  # group of slots without a name in the calendar
 
 Index = NDArray[np.intp]
 
 
 def phase_index(n_steps: int, period: float) -> tuple[Index, Index, int]:
-    """Find the season and the phase bin of each step, and the number of bins: one per step."""
+    """Return the season and the phase bin of each step, and the number of bins, one per step."""
     bins = max(2, round(period))
     cycles = np.arange(n_steps) / period
     season = np.floor(cycles + 1e-9)
@@ -37,7 +37,7 @@ def phase_index(n_steps: int, period: float) -> tuple[Index, Index, int]:
 
 
 def by_slot(values: Array, season: Index, slot: Index, n_slots: int) -> tuple[Array, Array]:
-    """Return sums and numbers of the values that are known in each (season, slot, arm)."""
+    """Return sums and counts of the known values, both of shape (seasons, slots, arms)."""
     seasons, arms = int(season.max()) + 1, values.shape[1]
     place, size = season * n_slots + slot, seasons * n_slots
     sums, counts = np.zeros((2, arms, size))
@@ -50,7 +50,7 @@ def by_slot(values: Array, season: Index, slot: Index, n_slots: int) -> tuple[Ar
 
 
 def without_gaps(values: Array) -> Array:
-    """Bridge the gaps of every arm by straight lines, however long they are."""
+    """Return the values with gaps filled by linear interpolation."""
     steps = np.arange(len(values))
     known = [np.flatnonzero(~np.isnan(column)) for column in values.T]
     pairs = zip(values.T, known, strict=True)
@@ -59,18 +59,18 @@ def without_gaps(values: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The slot of every step, and the names of the slots.
+    """Slot of every step, and names of the slots.
 
     Attributes:
-        season: Which season each step is in, from 0 on.
-        slot: Which slot of its season each step is in.
-        groups: For each slot the weekday or month that it is a part of, or "".
-        starts: When each slot begins, within its group.
-        ends: When each slot ends, within its group: "10:00" for one that begins at "09:00", but
-            "Mon" for "Mon", since people count days in.
-        what: What the slots are, in words: "hour of the day".
-        pools: Slots of one number are alike until the data say otherwise, as nine o'clock on all
-            working days is; None if no two are.
+        season: Season of each step, from 0.
+        slot: Slot of each step within its season.
+        groups: Weekday or month that contains each slot, or "".
+        starts: Beginning of each slot within its group.
+        ends: End of each slot within its group: exclusive for times ("10:00" for a slot that begins
+            at "09:00"), inclusive for days ("Mon" for "Mon").
+        what: Description of the slots, such as "hour of the day".
+        pools: Number of each slot's pool. Slots of one pool, such as nine o'clock on all working
+            days, share an arm unless the data contradict. None without pools.
     """
 
     season: Index
@@ -85,37 +85,36 @@ class Slots:
         return len(self.starts)
 
     def label(self, slot: int) -> str:
-        """Return the beginning of a slot: "Mon 09:00"."""
+        """Return the beginning of a slot, such as "Mon 09:00"."""
         return f"{self.groups[slot]} {self.starts[slot]}".strip()
 
     def span(self, first: int, last: int, groups: str | None = None) -> str:
-        """Name a run of slots within a group, or within several groups of one name."""
+        """Return the name of consecutive slots within a group, or within several named groups."""
         group = self.groups[first] if groups is None else groups
         start, end = self.starts[first], self.ends[last]
         return f"{group} {start if start == end else f'{start}-{end}'}".strip()
 
 
 def calendar_periods(grid: TimeGrid | None) -> tuple[float, ...]:
-    """Return the periods of a calendar in steps, those in whole steps first; none for numbers."""
+    """Return the periods of the calendar in steps, whole numbers first; empty without dates."""
     if grid is None or not isinstance(grid.step, pd.Timedelta):
         return ()
     lengths = [length / grid.step for length in (HOUR, DAY, WEEK)]
     whole = [length for length in lengths if length.is_integer()]
-    found = [*whole, float(round(YEARS[0] / grid.step)), YEARS[1] / grid.step]
-    return tuple(length for length in dict.fromkeys(found) if length >= 2.0)
+    lengths_in_steps = [*whole, float(round(YEARS[0] / grid.step)), YEARS[1] / grid.step]
+    return tuple(length for length in dict.fromkeys(lengths_in_steps) if length >= 2.0)
 
 
 def slot_choices(
     grid: TimeGrid | None, n_steps: int, period: float, *, joint: bool = False
 ) -> list[Slots]:
-    """List the ways to cut a season into slots, the finest first.
+    """Return the ways to divide a season into slots, the finest first.
 
     Args:
-        grid: The times of the data; None for no calendar.
-        n_steps: The number of steps.
-        period: The length of the season in steps.
-        joint: Whether months may be cut further, by weekday or by hour: then a year's slots tell
-            more than the year.
+        grid: Times of the data; None without a calendar.
+        n_steps: Number of steps.
+        period: Length of the season in steps.
+        joint: Also divide the months of a year by weekday or by hour.
     """
     if grid is not None and isinstance(grid.step, pd.Timedelta) and grid.step <= WEEK:
         times, step = grid.times(n_steps), grid.step
@@ -132,7 +131,7 @@ def slot_choices(
 
 
 def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
-    """Cut days, or the days of weeks, into units of time."""
+    """Divide days, or the days of weeks, into units of time."""
     names, within = _times_of_day(times, unit)
     day = np.asarray((times.normalize() - times[0].normalize()) // DAY, dtype=np.intp)
     if not weekly:
@@ -142,13 +141,13 @@ def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
     if unit == DAY:
         return _slots(week, _weekday(times), [("", _names(WEEKDAYS))], "day of the week")
     slot = _weekday(times) * len(names) + within
-    found = _slots(week, slot, [(day, names) for day in WEEKDAYS], "time of the week")
+    slots = _slots(week, slot, [(day, names) for day in WEEKDAYS], "time of the week")
     weekend = np.repeat([0, 0, 0, 0, 0, 1, 1], len(names)) * len(names)
-    return replace(found, pools=weekend + np.tile(np.arange(len(names)), 7))
+    return replace(slots, pools=weekend + np.tile(np.arange(len(names)), 7))
 
 
 def _years(times: Any, step: Any, *, joint: bool) -> list[Slots]:
-    """Cut years into months; and jointly into weekdays or hours of each month."""
+    """Divide years into months, and jointly into weekdays or hours of each month."""
     year, month = times.year.to_numpy(), times.month.to_numpy() - 1
     choices = [_slots(year, month, [("", _names(MONTHS))], "month")]
     if joint and step <= DAY:
@@ -173,7 +172,7 @@ def _slots(
 
 
 def _times_of_day(times: Any, unit: Any) -> tuple[list[tuple[str, str]], Index]:
-    """Name the units of a day, from the first one on that the times know, and count them."""
+    """Return the names of a day's units of time, and the unit of each time."""
     of_day = times - times.normalize()
     rests = (of_day % unit).unique()
     first = rests[0] if len(rests) == 1 else pd.Timedelta(0)  # several steps in each unit

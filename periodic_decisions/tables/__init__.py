@@ -1,4 +1,4 @@
-"""Reader of users' tables: CSV, Parquet or DataFrame, long or wide, on a regular grid."""
+"""Readers of users' tables: CSV, Parquet or DataFrame, long or wide, on a regular grid."""
 
 from periodic_decisions.tables.series import Series, read_series
 

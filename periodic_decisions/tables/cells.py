@@ -1,7 +1,7 @@
-"""Numbers and times as people write them, and words for missing values: -999, "closed", "n.v.".
+"""Parsing of numbers and times, and words for missing values: -999, "closed", "n.v.".
 
 Times are ISO 8601, day or month first, Unix time, or plain numbers. Local times stay local, so that
-nine in the morning is the same phase in summer and in winter.
+09:00 is the same phase in summer and in winter.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from periodic_decisions.tables.raw import RawTable, as_text
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
-MAX_NAMED = 5  # words in a message
-MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))  # in small letters
+MAX_NAMED = 5  # words listed in a message
+MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))  # in lower case
 UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}  # 2001 to 2033
 Times = tuple[Any, tuple[str, ...]]  # a DatetimeIndex or numbers, and notes
 
@@ -38,7 +38,7 @@ _TWO_FIRST = re.compile(
 
 
 class Marks(NamedTuple):
-    """Decimal mark of a table's numbers, and whether the other mark separates thousands."""
+    """Decimal mark of numbers, and whether the other mark separates thousands."""
 
     decimal: str = "."
     thousands: bool = False
@@ -50,13 +50,13 @@ def count(number: int, word: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Return names in a row, the first of them if there are many."""
+    """Return names separated by commas, at most ``most`` of them."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
 
 def sentence(words: str) -> str:
-    """Return words as a sentence."""
+    """Return text as a sentence with a capital letter and a full stop."""
     return words[0].upper() + words[1:] + "."
 
 
@@ -67,7 +67,7 @@ def sample(table: RawTable, name: str) -> list[str]:
 
 
 def is_number(table: RawTable, name: str) -> bool:
-    """Return whether most of the first values of a column are numbers, with any marks."""
+    """Return whether most of the first values of a column are numbers, with any decimal mark."""
     if pd.api.types.is_numeric_dtype(table.columns[name]):
         return True
     words = pd.Series(sample(table, name), dtype=object)
@@ -76,7 +76,7 @@ def is_number(table: RawTable, name: str) -> bool:
 
 
 def is_time(table: RawTable, name: str) -> bool:
-    """Return whether the values of a column are timestamps, or the first is written as one."""
+    """Return whether a column holds timestamps, or its first value is one as text."""
     values = table.columns[name]
     if pd.api.types.is_datetime64_any_dtype(values):
         return True
@@ -87,24 +87,24 @@ def is_time(table: RawTable, name: str) -> bool:
 def parse_numbers(
     table: RawTable, names: Sequence[str], decimal: str | None = None
 ) -> tuple[Array, tuple[str, ...]]:
-    """Return columns as numbers (rows, columns), NaN where a value is missing; and notes.
+    """Return columns as numbers of shape (rows, columns), NaN where missing, and notes.
 
     Args:
         table: The table.
         names: The columns.
-        decimal: Decimal mark of a CSV file; None to find it.
+        decimal: Decimal mark of a CSV file; None to detect it.
 
     Raises:
         DataError: If a value is not a finite number.
     """
     marks = _find_marks(table, names, decimal)
     absent = pd.to_numeric(pd.Series(table.absent, dtype=object), errors="coerce").dropna()
-    found, gone = [], 0
+    parsed, gone = [], 0
     for name in names:
         values = table.columns[name]
         if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
             numbers = pd.Series(values.to_numpy(dtype=np.float64, na_value=np.nan))
-            named = numbers.isin(absent)  # -999.0 is -999, too
+            named = numbers.isin(absent)  # as numbers: -999.0 equals -999
         else:
             words = pd.Series(as_text(values), dtype=object)
             small = words.str.lower()
@@ -116,42 +116,40 @@ def parse_numbers(
         if np.isinf(numbers).any():
             row = int(np.isinf(numbers).argmax())
             raise DataError(f"{table.place(row)} has an infinite value in column {name!r}")
-        found.append(numbers.mask(named).to_numpy(dtype=np.float64))
+        parsed.append(numbers.mask(named).to_numpy(dtype=np.float64))
         gone += int(named.sum())
     notes = ["the decimal mark is a comma"] if marks.decimal == "," else []
     if table.absent:
-        notes.append(
-            f"{count(gone, 'value')} taken for missing ({listed(table.absent, MAX_NAMED)})"
-        )
-    return np.stack(found, axis=1), tuple(notes)
+        notes.append(f"{count(gone, 'value')} read as missing ({listed(table.absent, MAX_NAMED)})")
+    return np.stack(parsed, axis=1), tuple(notes)
 
 
 def _find_marks(table: RawTable, names: Sequence[str], decimal: str | None) -> Marks:
-    """Find the marks of numbers: a decimal comma only where it is unmistakable."""
+    """Detect the marks of numbers; a decimal comma is assumed only if it is unambiguous."""
     if decimal not in (None, ".", ","):
         raise DataError(f"decimal must be '.' or ',', got {decimal!r}")
     if table.lines is None:
         return Marks(decimal or ".")
     columns = [table.columns[name] for name in names]
     words = [word.strip() for c in columns for word in c[c.str.contains(",", regex=False)]]
-    # With both marks in a number the last one is the decimal mark.
+    # In a number with both marks, the last one is the decimal mark.
     both = [word for word in words if _BOTH.fullmatch(word)]
     if both:
         return Marks(decimal or max(".,", key=both[0].rfind), thousands=True)
     commas = [word for word in words if _COMMA.fullmatch(word)]
-    # Beside decimal points, values with a comma are refused later: they are not numbers.
+    # If other values have decimal points, values with a comma raise an error later.
     if decimal or not commas or any(column.str.fullmatch(_POINT).any() for column in columns):
         return Marks(decimal or ".")
     if all(_THOUSANDS.fullmatch(word) for word in commas):
         raise DataError(
-            f"{table.source} has numbers like {commas[0]!r}, which may be read in two ways: write "
-            "them without thousands separators, or give decimal=','"
+            f"{table.source} has ambiguous numbers like {commas[0]!r}: write them without "
+            "thousands separators, or give decimal=','"
         )
     return Marks(",")
 
 
 def _numbers(words: pd.Series, marks: Marks) -> pd.Series:
-    """Return words as numbers, NaN where one is not written with these marks."""
+    """Return text as numbers, NaN where it is not a number with these marks."""
     other = "." if marks.decimal == "," else ","
     if marks.thousands:
         grouped = rf"[+-]?\d{{1,3}}(\{other}\d{{3}})+(\{marks.decimal}\d+)?"
@@ -165,9 +163,9 @@ def _refusal(table: RawTable, name: str, wrong: pd.Series) -> str:
     """Describe the values of a column that are not numbers."""
     words = [word[:40] for word in wrong.unique()]
     many = f" ({count(len(wrong), 'such value')})" if len(wrong) > 1 else ""
-    advice = f"correct it, or give na_values={words[:MAX_NAMED]} if nothing was measured"
+    advice = f"correct it, or give na_values={words[:MAX_NAMED]} if the value is missing"
     if all(word[0] in "+-.,0123456789" for word in words):
-        advice = "write numbers without thousands separators, and all with one decimal mark"
+        advice = "write numbers without thousands separators and with one decimal mark"
     return (
         f"{table.place(int(wrong.index[0]))} has {words[0]!r} in column {name!r}, which is not a "
         f"number{many}: {advice}"
@@ -186,7 +184,7 @@ def parse_times(
 
     Times with an offset are converted to UTC, or to the clocks of the time zone.
     """
-    values, written = table.columns[name], None
+    values, texts = table.columns[name], None
     notes: tuple[str, ...] = ()
     if pd.api.types.is_datetime64_any_dtype(values):
         stamps = pd.DatetimeIndex(values)
@@ -195,32 +193,34 @@ def parse_times(
         numbers, _ = parse_numbers(replace(table, absent=()), [name], decimal)
         moments, notes = _from_numbers(numbers[:, 0], utc=timezone is not None)
     else:
-        written = as_text(values)
-        moments, notes = _from_words(name, written, time_format)
+        texts = as_text(values)
+        moments, notes = _from_texts(name, texts, time_format)
     missing = np.asarray(pd.isna(moments))
     if missing.any():
         row = int(missing.argmax())
-        word = repr(written[row][:40]) if written and written[row] else "nothing"
+        word = repr(texts[row][:40]) if texts and texts[row] else "no value"
         raise DataError(
             f"{table.place(row)} has {word} in the time column {name!r}: write all times as "
             "2018-03-01 13:00 or as plain numbers, or give time_format"
         )
     if not isinstance(moments, pd.DatetimeIndex):
         if timezone is not None:
-            raise DataError(f"timezone={timezone!r} needs times, column {name!r} has numbers")
+            raise DataError(
+                f"timezone={timezone!r} requires times, but column {name!r} has numbers"
+            )
         return moments, notes
     try:
         moments = moments.as_unit("ns")
     except ValueError as error:
         raise DataError(f"column {name!r} has a time outside the years 1678 to 2261") from error
     if timezone is not None:
-        return _in_zone(moments, timezone), (*notes, f"times are those of clocks in {timezone}")
+        return _in_zone(moments, timezone), (*notes, f"times are local times in {timezone}")
     return moments, (*notes, "times were converted to UTC") if moments.tz is not None else notes
 
 
 def _from_numbers(numbers: Array, *, utc: bool) -> Times:
     if np.all((numbers > 19e6) & (numbers < 21e6)):
-        raise DataError("times look like dates written 20180331: give time_format='%Y%m%d'")
+        raise DataError("times look like dates such as 20180331: give time_format='%Y%m%d'")
     for unit, (low, high, word) in UNIX.items():
         if np.all((numbers >= low) & (numbers <= high) & (numbers == np.rint(numbers))):
             stamps = pd.to_datetime(numbers.astype(np.int64), unit=unit, utc=utc)
@@ -228,11 +228,11 @@ def _from_numbers(numbers: Array, *, utc: bool) -> Times:
     return numbers, ()
 
 
-def _from_words(name: str, written: list[str], time_format: str | None) -> Times:
-    rows, words = pd.factorize(np.array(written, dtype=object))
+def _from_texts(name: str, texts: list[str], time_format: str | None) -> Times:
+    rows, words = pd.factorize(np.array(texts, dtype=object))
     aware = {bool(_OFFSET.search(word)) for word in words}
     if len(aware) > 1:
-        raise DataError(f"some times in column {name!r} have a time zone and some have none")
+        raise DataError(f"column {name!r} mixes times with and without a time zone")
     notes: tuple[str, ...] = ()
     if time_format is None:
         time_format = _find_format(name, words)
@@ -241,13 +241,13 @@ def _from_words(name: str, written: list[str], time_format: str | None) -> Times
             notes = (f"times are written {first} first ({time_format})",)
     try:
         stamps = _stamps(words, time_format or "ISO8601", utc=aware == {True})
-    except (TypeError, ValueError, OverflowError, re.error) as error:  # for odd formats
+    except (TypeError, ValueError, OverflowError, re.error) as error:  # for invalid formats
         raise DataError(f"cannot read the times in column {name!r}: {error}") from error
     return stamps[rows], notes
 
 
 def _stamps(words: Any, time_format: str, *, utc: bool = False) -> pd.DatetimeIndex:
-    """Return words as timestamps, NaT where one is not written in the format."""
+    """Return text as timestamps, NaT where it does not match the format."""
     series = pd.Series(words, dtype=object)
     return pd.DatetimeIndex(pd.to_datetime(series, format=time_format, errors="coerce", utc=utc))
 
@@ -263,28 +263,29 @@ def _find_format(name: str, words: Sequence[str]) -> str | None:
         clock = f"{match['gap']}{hours}:%M{':%S' if match['seconds'] else ''}{half}"
     formats = [f"{first}{mark}{year}{clock}" for first in (f"%d{mark}%m", f"%m{mark}%d")]
     tried = formats[:1] if mark == "." else formats  # months never come first with dots
-    fits = [one for one in tried if _stamps(words, one).notna().all()]
+    fits = [form for form in tried if _stamps(words, form).notna().all()]
     if len(fits) > 1:
         raise DataError(
-            f"day and month may be either way round in {match[0]!r} of the time column {name!r}: "
+            f"the order of day and month is ambiguous in {match[0]!r} of the time column "
+            f"{name!r}: "
             f"give time_format={fits[0]!r} or {fits[1]!r}"
         )
     return (fits or tried)[0]
 
 
 def _in_zone(moments: pd.DatetimeIndex, zone: str) -> pd.DatetimeIndex:
-    """Return the times as shown by the clocks of the zone."""
+    """Return the times as local times of the zone, without an offset."""
     try:
         pd.Timestamp("2000-01-01").tz_localize(zone)
         return moments if moments.tz is None else moments.tz_convert(zone).tz_localize(None)
     except (KeyError, ValueError, TypeError, OSError, AttributeError) as error:
         raise DataError(
-            f"there is no time zone {zone!r}: give a name such as 'Europe/Madrid' or 'UTC'"
+            f"unknown timezone {zone!r}: expected a name such as 'Europe/Madrid' or 'UTC'"
         ) from error
 
 
 def clock_changes(times: Any, zone: str | None, *, back: bool) -> NDArray[np.bool_]:
-    """Return for each time whether clocks of the zone show it twice (``back``), or skip it."""
+    """Return a mask of the local times that are repeated (``back``) or skipped in the zone."""
     if zone is None or not isinstance(times, pd.DatetimeIndex) or times.tz is not None:
         return np.zeros(len(times), dtype=np.bool_)
     twice: Any = "NaT" if back else np.zeros(len(times), dtype=np.bool_)

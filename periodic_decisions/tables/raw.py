@@ -1,7 +1,7 @@
-"""Users' files and DataFrames as raw tables. Neither sizes, nor text, nor names are trusted.
+"""Raw tables from users' files and DataFrames, whose sizes, text and names are untrusted.
 
-A CSV table holds text, a Parquet table or a DataFrame its own types; :mod:`.roles` decides what
-the columns mean.
+Columns of CSV files hold text, those of Parquet files and DataFrames their own types. :mod:`.roles`
+assigns roles to the columns.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 from periodic_envs.data.errors import DataError
 
 MAX_BYTES = 64 * 2**20
-MAX_VALUES = 10_000_000  # columns times rows, in a file and on the grid
+MAX_VALUES = 10_000_000  # rows times columns, in a file and on the grid
 MAX_COLUMNS = 2_000
 MAX_NAME_LETTERS = 200
-UNNAMED = "column 1"  # the first column if it lacks a name: mostly a saved index, never an arm
+UNNAMED = "column 1"  # name of a first column without one: usually a saved index, never an arm
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -38,7 +38,7 @@ class RawTable:
         columns: Values of each column, by name.
         lines: Line number of each row; None for tables without lines.
         notes: Guesses made while reading, as text.
-        absent: The user's words for missing values, in small letters.
+        absent: The user's words for missing values, in lower case.
     """
 
     source: str
@@ -48,14 +48,14 @@ class RawTable:
     absent: tuple[str, ...] = ()
 
     def place(self, row: int) -> str:
-        """Name the place of a row in the user's file."""
+        """Return the place of a row in the user's file, for messages."""
         where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
         return f"{where} of {self.source}"
 
     def without(self, names: Sequence[str | None]) -> RawTable:
         """Return the table without some columns."""
-        kept = {name: column for name, column in self.columns.items() if name not in names}
-        return replace(self, columns=kept)
+        columns = {name: column for name, column in self.columns.items() if name not in names}
+        return replace(self, columns=columns)
 
 
 def read_table(
@@ -92,46 +92,44 @@ def _from_file(path: Path, separator: str | None, encoding: str | None) -> RawTa
         raise DataError(f"cannot read {str(path)!r}: {reason}") from error
     if len(content) > MAX_BYTES:
         raise DataError(
-            f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the columns and the "
-            "times you need, or pass a DataFrame"
+            f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the required columns "
+            "and times, or pass a DataFrame"
         )
     if path.suffix.lower() in (".parquet", ".pq"):
         return _from_parquet(path.name, content)
     if path.suffix.lower() in (".csv", ".tsv", ".txt"):
         return _from_text(path.name, content, separator, encoding)
     raise DataError(
-        f"cannot tell the format of {path.name!r}: its name must end in .csv, .tsv, .txt, "
-        ".parquet or .pq"
+        f"unknown format of {path.name!r}: its name must end in .csv, .tsv, .txt, .parquet or .pq"
     )
 
 
 def check_name(name: str, place: str) -> None:
-    """Refuse names that cannot be shown on screens and in pictures."""
+    """Raise an error for names that cannot be printed."""
     if not 0 < len(name) <= MAX_NAME_LETTERS or not name.isprintable():
         raise DataError(
-            f"{place} has no name, or one that cannot be shown: at most {MAX_NAME_LETTERS} "
-            "printable characters"
+            f"{place} has no valid name: expected 1 to {MAX_NAME_LETTERS} printable characters"
         )
 
 
 def check_size(source: str, n_columns: int, n_values: int) -> None:
-    """Refuse what would not fit into memory."""
+    """Raise an error for tables that would exceed the limits of memory."""
     if n_columns > MAX_COLUMNS or n_values > MAX_VALUES:
         raise DataError(
             f"{source} has more than {MAX_COLUMNS:,} columns or {MAX_VALUES:,} values: keep only "
-            "the columns and the times you need"
+            "the required columns and times"
         )
 
 
 def as_text(values: pd.Series) -> list[str]:
-    """Return the values as stripped words, "" where a value is missing."""
+    """Return the values as stripped text, "" where missing."""
     missing = values.isna().to_numpy()
     pairs = zip(values.tolist(), missing, strict=True)
     return ["" if gone else str(value).strip() for value, gone in pairs]
 
 
 def _clean_names(names: list[Any], source: str) -> list[str]:
-    """Return column names as printable, distinct words; only the first may be empty."""
+    """Return printable, distinct column names; only the first may be empty."""
     cleaned = [" ".join(str(name).split()) for name in names]
     if cleaned and not cleaned[0]:
         cleaned[0] = UNNAMED
@@ -145,8 +143,7 @@ def _clean_names(names: list[Any], source: str) -> list[str]:
 def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the text of a file, and a note if its encoding is a guess.
 
-    Without an encoding: UTF-16 by its mark, else UTF-8, else Windows' letters for western Europe
-    (cp1252), else Latin-1.
+    Without an encoding: UTF-16 if marked, else UTF-8, cp1252 or Latin-1, the first that decodes.
     """
     marked = "utf-16" if content.startswith(UTF_16_MARKS) else "utf-8"
     for known in [encoding] if encoding else [marked, "cp1252", "latin-1"]:
@@ -156,23 +153,24 @@ def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple
             continue
         except (LookupError, ValueError) as error:
             raise DataError(
-                f"there is no encoding {encoding!r}: try utf-8, cp1252, latin-1 or utf-16"
+                f"unknown encoding {encoding!r}: expected, for example, utf-8, cp1252, latin-1 or "
+                "utf-16"
             ) from error
         if "\0" in text:
-            raise DataError(f"{name!r} is not text but binary: only CSV and Parquet are read")
+            raise DataError(f"{name!r} is a binary file: only CSV and Parquet can be read")
         if known in (encoding, marked):
             return text, ()
-        note = f"the text is not UTF-8 and was read as {known}: if letters look wrong, give an"
+        note = f"the text is not UTF-8 and was read as {known}: if characters look wrong, give an"
         return text, (f"{note} encoding",)
     raise DataError(f"{name!r} is not {encoding} text: give another encoding")
 
 
 def _from_text(name: str, content: bytes, separator: str | None, encoding: str | None) -> RawTable:
-    """Return the fields of a CSV file as text, without its empty lines."""
+    """Return the fields of a CSV file as text, without empty lines."""
     text, notes = _decode(name, content, encoding)
     rows = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(rows) < 2:
-        raise DataError(f"{name!r} is empty, or has a header but no rows below it")
+        raise DataError(f"{name!r} is empty, or has no rows below the header")
     numbers, lines = zip(*rows, strict=True)
     separator = separator or _find_separator(name, lines[:20])
     if separator not in SEPARATORS:
@@ -189,7 +187,7 @@ def _from_text(name: str, content: bytes, separator: str | None, encoding: str |
 def _columns(
     name: str, lines: Sequence[str], width: int, separator: str, numbers: Sequence[int]
 ) -> list[pd.Series]:
-    """Return the columns as text; Arrow's reader is ten times as quick as Python's."""
+    """Return the columns as text; Arrow's reader is ten times faster than Python's."""
     labels = [str(i) for i in range(width)]
     content = "\n".join(lines).encode()
     wrong: list[Any] = []
@@ -222,17 +220,18 @@ def _columns(
 
 
 def _find_separator(name: str, lines: Sequence[str]) -> str:
-    """Return the sign that cuts the first lines into equally many fields, more than one."""
+    """Return the separator that splits the first lines into equal numbers of fields, above one."""
     widths = {s: {len(_split(line, s)) for line in lines} for s in SEPARATORS}
-    fits = [s for s, found in widths.items() if len(found) == 1 and found != {1}]
+    fits = [s for s, counts in widths.items() if len(counts) == 1 and counts != {1}]
     present = [separator for separator in SEPARATORS if separator in lines[0]]
     if len(fits) == 1 or len(present) == 1:
         return (fits if len(fits) == 1 else present)[0]
     if not present:
-        raise DataError(f"{name!r} has a single column: a time and at least two arms are needed")
+        raise DataError(
+            f"{name!r} has a single column, but a time and at least two arms are required"
+        )
     raise DataError(
-        f"cannot tell what separates the fields of {name!r}: give separator="
-        + " or ".join(map(repr, present))
+        f"the separator of {name!r} is ambiguous: give separator=" + " or ".join(map(repr, present))
     )
 
 
@@ -251,17 +250,19 @@ def _from_parquet(name: str, content: bytes) -> RawTable:
         sizes = [facts.row_group(i).total_byte_size for i in range(facts.num_row_groups)]
         check_size(name, len(schema), len(schema) * facts.num_rows)
         if sum(max(size, 0) for size in sizes) > 4 * MAX_BYTES:
-            raise DataError(f"{name!r} unpacks to more than {4 * MAX_BYTES >> 20} MiB")
+            raise DataError(f"{name!r} expands to more than {4 * MAX_BYTES >> 20} MiB")
         for field in schema:
             if pa.types.is_nested(field.type):
-                raise DataError(f"column {field.name!r} of {name!r} holds lists, not single values")
-        # Text stays a dictionary: a short file cannot unpack to a long one.
+                raise DataError(
+                    f"column {field.name!r} of {name!r} has nested values instead of scalars"
+                )
+        # Text stays dictionary-encoded, so that a small file cannot expand in memory.
         words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_binary(f.type)]
         file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=words)
         return _from_frame(file.read().to_pandas(ignore_metadata=False), repr(name))
     except DataError:
         raise
-    except Exception as error:  # Arrow raises many kinds on junk
+    except Exception as error:  # Arrow raises various errors on invalid files
         raise DataError(f"{name!r} is not a readable Parquet file") from error
 
 

@@ -1,4 +1,4 @@
-"""Roles of the columns (time, arm, reward): named by the user, or unmistakable."""
+"""Roles of the columns (time, arm, reward), named by the user or detected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REWARD = frozenset((
     "value", "y",
 ))
 # fmt: on
-INDEX = (UNNAMED, "Unnamed: 0", "index")  # numbers of the rows, which were saved
+INDEX = (UNNAMED, "Unnamed: 0", "index")  # saved row numbers
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Roles:
     """Roles of the columns.
 
     Attributes:
-        time: Time column.
+        time: Column of the times.
         arms: Columns of the arms in a wide table, else empty.
-        arm: Column that names the arm in a long table, else None.
+        arm: Column of the arms in a long table, else None.
         reward: Column of the rewards in a long table, else None.
     """
 
@@ -50,11 +50,11 @@ class Roles:
 
     @property
     def measured(self) -> list[str]:
-        """Columns of numbers."""
+        """Columns of the rewards."""
         return list(self.arms) or [str(self.reward)]
 
     def lines(self, table: RawTable) -> list[str]:
-        """Describe the roles, and name the columns that are not used."""
+        """Describe the roles and list unused columns."""
         line = f"a wide table: time in {self.time!r}, and a column for each arm"
         if self.arm is not None:
             line = f"a long table: time in {self.time!r}, arm in {self.arm!r}, reward in "
@@ -75,8 +75,8 @@ def find_roles(
     """Return the roles of the columns.
 
     Raises:
-        DataError: If a named column is missing, or if more than one reading is possible: then
-            the message names the argument that decides.
+        DataError: If a named column is missing, or if the roles are ambiguous; the message names
+            the argument that resolves it.
     """
     named = [name for name in (time_column, arm_column, reward_column) if name is not None]
     check_known(named, list(table.columns), f"column of {table.source}")
@@ -96,26 +96,26 @@ def find_roles(
 def arms_of(
     table: RawTable, column: str, *, sort: bool = False
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the arms of a long table, at least two, and the number of each row's arm."""
-    codes, found = pd.factorize(np.array(as_text(table.columns[column]), dtype=object), sort=sort)
-    for code, name in enumerate(found):
+    """Return the names of a long table's arms, at least two, and the number of each row's arm."""
+    codes, names = pd.factorize(np.array(as_text(table.columns[column]), dtype=object), sort=sort)
+    for code, name in enumerate(names):
         check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
-    if len(found) < 2:
-        raise DataError(f"a choice needs at least two arms, {table.source} has only {found[0]!r}")
-    return list(found), codes
+    if len(names) < 2:
+        raise DataError(f"at least two arms are required, {table.source} has only {names[0]!r}")
+    return list(names), codes
 
 
 def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Refuse unknown names, and suggest a known one."""
+    """Raise an error for unknown names, with a suggestion."""
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known[:20])}"
-            raise DataError(f"there is no {what} {name!r}: {hint}")
+            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known[:20])}"
+            raise DataError(f"unknown {what}: {name!r}; {hint}")
 
 
 def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
-    """Return the roles where neither the arm nor the reward column is given."""
+    """Return the roles if neither the arm nor the reward column is given."""
     others = [name for name in table.columns if name not in (time, *INDEX)]
     arm_names, reward_names = _called(others, ARM), _called(others, REWARD)
     if len(arm_names) == len(reward_names) == 1:
@@ -125,9 +125,10 @@ def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
         return Roles(time, arm=words[0], reward=next(n for n in others if n != words[0]))
     again = table.columns[time].duplicated(keep=False).mean() > 0.5 and len(others) > 1
     if words or again:
-        seen = f"column {words[0]!r} holds words" if words else "the same times again and again"
+        evidence = f"column {words[0]!r} holds text" if words else "times are repeated"
         raise DataError(
-            f"{table.source} may be a long table ({seen}): give arm_column and reward_column, or "
+            f"{table.source} may be a long table ({evidence}): give arm_column and reward_column, "
+            "or "
             "name the columns to use as arms=[...]"
         )
     check_known(arms or (), others, f"arm in {table.source}")
@@ -137,7 +138,7 @@ def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
 def _wide(time: str, arms: list[str]) -> Roles:
     if len(arms) < 2:
         raise DataError(
-            f"a choice needs at least two arms, found {arms}: give a column for each arm, or a "
+            f"at least two arms are required, got {arms}: provide a column for each arm, or a "
             "long table with the columns time, arm and reward"
         )
     return Roles(time, arms=tuple(arms))
@@ -148,24 +149,24 @@ def _find_time(table: RawTable, taken: tuple[str | None, str | None]) -> str:
     named = [name for name in names if re.sub(r"\W+", "_", name.lower()).strip("_") in TIME]
     stamps = [name for name in names if is_time(table, name)]
     clear = [name for name in named if name in stamps]
-    for found in (named or stamps, clear):
-        if len(found) == 1:
-            return found[0]
+    for candidates in (named or stamps, clear):
+        if len(candidates) == 1:
+            return candidates[0]
     raise DataError(
-        f"cannot tell which column of {table.source} is the time: give time_column="
+        f"the time column of {table.source} is ambiguous: give time_column="
         + " or ".join(map(repr, (named or stamps or names)[:10]))
     )
 
 
 def _find_one(role: str, table: RawTable, others: list[str], taken: str | None) -> str:
-    """Return the column of this role: by its name, or by its values."""
+    """Return the column with a role, by its name or by its values."""
     free = [name for name in others if name != taken]
     called = _called(free, ARM if role == "arm" else REWARD)
     holding = [name for name in free if is_number(table, name) == (role == "reward")]
-    for found in (called, holding):
-        if len(found) == 1:
-            return found[0]
-    raise DataError(f"cannot tell which column of {table.source} is the {role}: give {role}_column")
+    for candidates in (called, holding):
+        if len(candidates) == 1:
+            return candidates[0]
+    raise DataError(f"the {role} column of {table.source} is ambiguous: give {role}_column")
 
 
 def _called(names: Iterable[str], words: Collection[str]) -> list[str]:

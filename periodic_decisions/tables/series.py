@@ -1,4 +1,4 @@
-"""Rewards of several arms on a regular grid of times, from a user's CSV, Parquet or DataFrame."""
+"""Rewards of several arms on a regular time grid, from a CSV file, Parquet file or DataFrame."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.recording import MAX_MISSING
 
 DUPLICATES = ("error", "mean")
-OFF_GRID = 1e-3  # largest distance from the grid, as a share of the step: room for round-off only
-MIN_SHARE_OF_STEPS = 0.02  # least share of the grid that is present: below, a time is a misprint
+OFF_GRID = 1e-3  # largest distance from the grid in steps, for round-off
+MIN_SHARE_OF_STEPS = 0.02  # least share of grid times with rows; below it a time must be wrong
 
 
 @dataclass(frozen=True)
 class TimeGrid:
-    """A regular grid of times: ``first + i * step``, as timestamps or as plain numbers."""
+    """Regular grid of times ``first + i * step``, as timestamps or as plain numbers."""
 
     first: Any
     step: Any
@@ -47,8 +47,8 @@ class TimeGrid:
         return show(self.first + index * self.step)
 
     def index(self, moments: Any) -> Array:
-        """Return the number of steps from the first time to each: whole numbers on the grid."""
-        # Exact for timestamps: the difference is a whole number of nanoseconds.
+        """Return the number of steps from the first time to each moment."""
+        # Exact for timestamps, whose differences are whole numbers of nanoseconds.
         return np.asarray((moments - self.first) / self.step, dtype=np.float64)
 
     def step_text(self) -> str:
@@ -64,17 +64,17 @@ class TimeGrid:
 
 @dataclass(frozen=True)
 class Report:
-    """Findings while reading a table.
+    """Report on reading a table.
 
     Attributes:
-        taken_for: Roles of the columns and guesses, as text.
+        detected: Roles of the columns and other detected properties, as text.
         missing_steps: Steps of the grid without any reading.
         missing: Share of the readings (steps times arms) that are missing.
-        dropped: Repeated readings of the same value.
-        averaged: Repeated readings of different values.
+        dropped: Number of repeated readings with the same value.
+        averaged: Number of repeated readings with different values.
     """
 
-    taken_for: tuple[str, ...]
+    detected: tuple[str, ...]
     missing_steps: int
     missing: float
     dropped: int
@@ -88,8 +88,8 @@ class Series:
     Attributes:
         grid: First time and sampling step.
         names: Names of the arms.
-        values: Shape (steps, arms), NaN where a reading is missing.
-        report: Findings while reading.
+        values: Readings, shape (steps, arms), NaN where missing.
+        report: Report on reading the table.
     """
 
     grid: TimeGrid
@@ -112,25 +112,26 @@ class Series:
         return f"{self.grid.at(0)} to {self.grid.at(len(self.values) - 1)}"
 
     def troubles(self) -> list[str]:
-        """Describe gaps, duplicates, and an arm that is the total of the others; empty if none."""
+        """Describe gaps, duplicates, and arms that are the sum of the others."""
         report = self.report
         steps = count(report.missing_steps, "whole step")
         dropped = count(report.dropped, "repeated reading")
-        found = {
+        counts = {
             f"{report.missing:.2%} of the readings are missing, {steps} among them": report.missing,
             f"{dropped} with the same value dropped": report.dropped,
             f"{report.averaged:,} readings averaged with others of the same time": report.averaged,
         }
-        texts = [text for text, number in found.items() if number]
+        texts = [text for text, number in counts.items() if number]
         return [*texts, *self.scarce_arms(), *self._totals()]
 
     def scarce_arms(self) -> list[str]:
-        """Return a sentence if arms have more gaps than a replay allows."""
+        """Return a message if arms have more gaps than a replay allows."""
         missing = np.isnan(self.values).mean(0)
         scarce = [n for n, share in zip(self.names, missing, strict=True) if share > MAX_MISSING]
         return [
-            f"more than {MAX_MISSING:.0%} is missing of {listed(scarce)} (a misspelt name?): "
-            f"correct the table, or give arms={[n for n in self.names if n not in scarce]}"
+            f"more than {MAX_MISSING:.0%} of the readings of {listed(scarce)} are missing (is a "
+            "name misspelled?): correct the table, or give "
+            f"arms={[n for n in self.names if n not in scarce]}"
         ] * bool(scarce)
 
     def _totals(self) -> list[str]:
@@ -140,8 +141,8 @@ class Series:
             return []
         same = np.isclose(values, rest, rtol=1e-6, atol=1e-9 * np.abs(values).max()).all(0)
         return [
-            f"{self.names[i]!r} is the sum of all other arms: if it is not a choice of its own, "
-            "give arms=[...] with the others alone"
+            f"{self.names[i]!r} is the sum of all other arms: if it is not a separate choice, "
+            "give arms=[...] without it"
             for i in np.flatnonzero(same & values.any(0))
         ]
 
@@ -165,24 +166,24 @@ def read_series(
 
     Args:
         source: A path (.csv, .tsv, .txt, .parquet) or a DataFrame.
-        time_column: Column of the times; needed where it is not obvious.
-        arm_column: Column of the arms' names in a long table; needed where it is not obvious.
-        reward_column: Column of the rewards in a long table; needed where it is not obvious.
-        arms: The arms to use, in this order; None for all, in order of appearance.
-        duplicates: Treatment of different values for one arm at one time: "error", or "mean".
-            Equal ones are dropped.
+        time_column: Column of the times; required if it is ambiguous.
+        arm_column: Column of the arms in a long table; required if it is ambiguous.
+        reward_column: Column of the rewards in a long table; required if it is ambiguous.
+        arms: Arms to use, in this order; None for all, in order of appearance.
+        duplicates: Treatment of different values for one arm and time: "error", or "mean". Equal
+            values are dropped.
         time_format: Format of the times, such as "%d/%m/%Y %H:%M"; None for ISO 8601, numbers, and
-            dates in which the day or the month obviously comes first.
-        separator: Separator of the fields of a CSV file; None to find it.
-        decimal: Decimal mark of a CSV file; None to find it.
-        encoding: Encoding of a CSV file, such as "utf-8" or "cp1252"; None to find it.
-        na_values: Words and numbers that stand for missing values, beside the usual ones.
-        timezone: Time zone whose clocks give the times, such as "Europe/Madrid": times with an
-            offset are converted to it, the hour that clocks show twice is averaged, and the one
-            that they skip is a gap. None keeps times without an offset, and converts others to UTC.
+            dates with an unambiguous order of day and month.
+        separator: Separator of the fields of a CSV file; None to detect it.
+        decimal: Decimal mark of a CSV file; None to detect it.
+        encoding: Encoding of a CSV file, such as "utf-8" or "cp1252"; None to detect it.
+        na_values: Words and numbers for missing values, in addition to the common ones.
+        timezone: Time zone of the times, such as "Europe/Madrid". Times with an offset are
+            converted to it; the repeated hour, when clocks are set back, is averaged, and the
+            skipped hour is a gap. None keeps times without an offset and converts others to UTC.
 
     Raises:
-        DataError: If the table cannot be used, or can be read in more than one way.
+        DataError: If the table cannot be used or is ambiguous.
     """
     if duplicates not in DUPLICATES:
         raise DataError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
@@ -207,19 +208,19 @@ def read_series(
         names, n = roles.arms, len(roles.arms)
         steps, codes = steps.repeat(n), np.tile(np.arange(n), len(steps))
     else:
-        found_names, codes = arms_of(table, roles.arm)
-        check_known(chosen or (), found_names, f"arm in {table.source}")
-        names = tuple(chosen or found_names)
+        table_names, codes = arms_of(table, roles.arm)
+        check_known(chosen or (), table_names, f"arm in {table.source}")
+        names = tuple(chosen or table_names)
         places = {name: i for i, name in enumerate(names)}
-        codes = np.array([places.get(name, -1) for name in found_names])[codes]
+        codes = np.array([places.get(name, -1) for name in table_names])[codes]
     rows = pd.DataFrame({"step": steps, "arm": codes, "value": readings.ravel()}).dropna()
-    taken_for = (*roles.lines(table), *notes, *table.notes, *number_notes)
-    empty = Series(grid, names, _gaps(steps, names, table.source), Report(taken_for, 0, 0.0, 0, 0))
+    detected = (*roles.lines(table), *notes, *table.notes, *number_notes)
+    empty = Series(grid, names, _gaps(steps, names, table.source), Report(detected, 0, 0.0, 0, 0))
     return _filled(empty, rows[rows["arm"] >= 0], duplicates, timezone, table.source)
 
 
 def _gaps(steps: NDArray[np.intp], names: Sequence[str], source: str) -> Array:
-    """Return a table of gaps, of a bounded size."""
+    """Return an array of NaN for the grid, after checking its size."""
     n_steps = int(steps.max()) + 1
     check_size(f"the regular grid of {source}", len(names), n_steps * len(names))
     return np.full((n_steps, len(names)), np.nan)
@@ -228,7 +229,7 @@ def _gaps(steps: NDArray[np.intp], names: Sequence[str], source: str) -> Array:
 def _filled(
     series: Series, rows: pd.DataFrame, duplicates: str, timezone: str | None, source: str
 ) -> Series:
-    """Return the series with its readings, the mean of different ones, and the report on them."""
+    """Return the series with its readings, averaged if repeated, and the report."""
     grid, names, values = series.grid, series.names, series.values
     cells = rows.groupby(["step", "arm"])["value"].agg(["first", "min", "max", "mean", "size"])
     is_same = cells["min"] == cells["max"]
@@ -240,21 +241,21 @@ def _filled(
         at, of = repeated[~twice][0], arm[~is_same][~twice][0]
         raise DataError(
             f"{source} has different values for {names[of]!r} at {grid.at(at)}: keep one of them, "
-            "take their average with duplicates='mean', or give the timezone if clocks were set "
-            "back then"
+            "average them with duplicates='mean', or give the timezone if clocks were set back "
+            "then"
         )
     unseen = np.isnan(values).all(0)
     if unseen.any():
         raise DataError(
-            f"{source} has no reading of {names[int(unseen.argmax())]!r}: leave it out, or name "
-            "the others as arms=[...]"
+            f"{source} has no reading of {names[int(unseen.argmax())]!r}: leave it out, or select "
+            "the others with arms=[...]"
         )
     gone = np.flatnonzero(np.isnan(values).all(1))
     skipped = gone[clock_changes(times[gone], timezone, back=False)]
     changes = {"back": repeated[twice], "forward": skipped}
     report = Report(
-        taken_for=(
-            *series.report.taken_for,
+        detected=(
+            *series.report.detected,
             *(f"clocks were set {to} at {grid.at(at[0])}" for to, at in changes.items() if len(at)),
         ),
         missing_steps=len(gone),
@@ -266,7 +267,7 @@ def _filled(
 
 
 def show(moment: Any) -> str:
-    """Return a time as text, with seconds only where they matter."""
+    """Return a time as text, with seconds only if they are not zero."""
     if not isinstance(moment, pd.Timestamp):
         return f"{moment:.12g}"
     text = str(moment)
@@ -274,20 +275,22 @@ def show(moment: Any) -> str:
 
 
 def find_grid(moments: Any, source: str) -> TimeGrid:
-    """Return the grid from the first time on, in steps of the most common difference."""
+    """Return the grid from the first time, whose step is the most common difference."""
     stamps = isinstance(moments, pd.DatetimeIndex)
     distinct: Any = moments.sort_values().unique() if stamps else np.unique(moments)
     if len(distinct) < 3:
-        raise DataError(f"{source} has only {len(distinct)} different times: at least 3 are needed")
+        raise DataError(
+            f"{source} has only {len(distinct)} different times; at least 3 are required"
+        )
     if stamps:
         return TimeGrid(distinct[0], pd.Series(distinct).diff().mode()[0])
     differences = np.diff(distinct)
-    # Round-off makes equal differences differ: group them by their first nine digits.
+    # Round-off perturbs equal differences: group them by their first nine digits.
     scale = 10.0 ** (np.floor(np.log10(differences)) - 8)
     rounded, counts = np.unique(np.round(differences / scale) * scale, return_counts=True)
     step = float(rounded[counts.argmax()])
     if not max(abs(distinct[0]), abs(distinct[-1])) < 2.0**53 * step:
-        raise DataError(f"the times of {source} are too large, or too close, to tell them apart")
+        raise DataError(f"the times of {source} are too large or too close for float64")
     return TimeGrid(float(distinct[0]), step)
 
 
@@ -299,9 +302,9 @@ def positions(grid: TimeGrid, moments: Any, source: str) -> NDArray[np.intp]:
     if off.any():
         raise DataError(
             f"the times of {source} are not regular: the most common step is {grid.step_text()}, "
-            f"but {show(moments[int(off.argmax())])} is no whole number of steps after "
-            f"{show(grid.first)}; resample them, or (months, days across a change of the clock) "
-            "write 0, 1, 2, ... instead of the times and call the column 'step'"
+            f"but {show(moments[int(off.argmax())])} is not a whole number of steps after "
+            f"{show(grid.first)}; resample them, or (for months, or days across a change of the "
+            "clock) write 0, 1, 2, ... instead of the times and name the column 'step'"
         )
     if nearest.max() >= min(MAX_VALUES, len(nearest) / MIN_SHARE_OF_STEPS):
         raise DataError(

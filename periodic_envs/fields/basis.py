@@ -15,16 +15,16 @@ import numpy as np
 from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-6
-"""Spectral mass cut off, and correlation allowed to wrap around the torus."""
+"""Truncated spectral mass, and correlation across the gap of the torus."""
 SE_REACH = 5.2565217697569
 """Distance in length-scales at which the correlation of the SE kernel is ``TOLERANCE``."""
 MAX_FREQUENCIES = 512
 MAX_LOSS = 0.01
-"""Share of the variance that a truncated series may lack before it is scaled up to 1."""
+"""Largest share of the variance that a truncated series may lack before normalisation."""
 
 
 class TooRough(ValueError):
-    """The field has more detail than a finite series of the allowed length can show."""
+    """Field that is too rough for a finite series of the allowed length."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class FourierBasis:
 
     @property
     def bandwidth(self) -> float:
-        """Largest angular frequency in any feature: sets how fine a search must look."""
+        """Largest angular frequency of any feature, which determines the grid of a search."""
         return float(np.linalg.norm(self.frequencies, axis=1).max())
 
     def __call__(self, actions: Array) -> Array:
-        """Map actions (..., d) to features (..., 2K)."""
+        """Return map actions (..., d) to features (..., 2K)."""
         omega: Array = self._frequencies_t  # type: ignore[attr-defined]
         angles = actions * omega[0] if len(omega) == 1 else actions @ omega
         angles -= self._shift  # type: ignore[attr-defined]
@@ -68,11 +68,10 @@ class FourierBasis:
         return features
 
     def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Value (n,), gradient (n, d) and Hessian (n, d, d) of row i's function at action i.
+        """Return values (n,), gradients (n, d) and Hessians (n, d, d) of row i at action i.
 
-        A row gives the same to the last bit whatever rows are beside it, so that a batch of worlds
-        finds what each world finds alone. That is why products are taken row by row (or entry by
-        entry): how a product of two matrices is rounded depends on their shapes.
+        Products are computed row by row (or entry by entry), since the rounding of a matrix product
+        depends on its shape: a row must not depend on the batch, to the last bit.
         """
         omega = self.frequencies
         angles = actions[:, :1] * omega[:, 0]
@@ -102,28 +101,28 @@ class LinearBasis:
 
     @property
     def bandwidth(self) -> float:
-        """A straight line needs no fine search."""
+        """Bandwidth of a linear function, which needs no fine grid."""
         return 1.0
 
     def __call__(self, actions: Array) -> Array:
-        """Map actions (..., d) to features (..., d)."""
+        """Return map actions (..., d) to features (..., d)."""
         return actions / math.sqrt(self.dim)
 
     def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Value (n,), gradient (n, d) and Hessian (n, d, d) of row i's function at action i."""
+        """Return values (n,), gradients (n, d) and Hessians (n, d, d) of row i at action i."""
         gradient = weights / math.sqrt(self.dim)
         hessian = np.zeros((*gradient.shape, self.dim))
         return (actions * gradient).sum(1), gradient, hessian
 
 
 Basis = FourierBasis | LinearBasis
-"""A finite feature map with the derivatives that a maximiser needs."""
+"""Finite feature map with derivatives."""
 
 
 def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis:
-    """SE (``nu=None``) or Matern field on a line or in a plane, as a Fourier series on a torus.
+    """Return an SE (``nu=None``) or Matern field in one or two dimensions as a Fourier series.
 
-    The torus is just large enough for the correlation across the gap to fall below
+    The period of the torus is the shortest for which the correlation across the gap is below
     ``TOLERANCE``; the squared amplitudes are the kernel's spectral density at the lattice
     frequencies, the strongest of them kept until less than ``TOLERANCE`` is left.
 
@@ -136,7 +135,7 @@ def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis
     omega = fundamental * steps
     density = _spectral_shape(np.linalg.norm(omega, axis=1) * length_scale, nu, dim)
     order = np.argsort(-density, kind="stable")
-    # Each frequency but 0 stands for its opposite, too.
+    # Each frequency except 0 represents its opposite, too.
     power = (density * np.where(steps.any(axis=1), 2.0, 1.0))[order]
     power /= power.sum()
     lost = 1.0 - power.cumsum()
@@ -167,7 +166,7 @@ def _matern_reach(nu: float) -> float:
 
 
 def _half_space(dim: int, reach: int) -> Array:
-    """Integer vectors up to ``reach``, one of each pair of opposites, shape (n, dim)."""
+    """Return integer vectors up to ``reach``, one of each pair of opposites, shape (n, dim)."""
     if dim == 1:
         return np.arange(reach, dtype=np.float64)[:, None]
     axis = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -178,11 +177,10 @@ def _half_space(dim: int, reach: int) -> Array:
 def random_frequencies(
     dim: int, length_scale: float, nu: float | None, rng: np.random.Generator, count: int = 256
 ) -> FourierBasis:
-    """SE or Matern field in any dimension: frequencies drawn from the spectral density.
+    """Return an SE or Matern field in any dimension, with random frequencies.
 
-    The random features of [@rahimi2007random]: averaged over draws the covariance is exactly
-    the kernel's. Within one draw, whose frequencies are given, it is off by some 10 %, so draws
-    are not quite Gaussian.
+    The random features of [@rahimi2007random]: the covariance averaged over draws equals the
+    kernel. For given frequencies it is off by about 10 %, so draws are only approximately Gaussian.
     """
     omega = rng.standard_normal((count, dim)) / length_scale
     if nu is not None:
@@ -192,7 +190,7 @@ def random_frequencies(
 
 
 def _spectral_shape(omega: Array, nu: float | None, dim: int) -> Array:
-    """Spectral density for unit length-scale, up to a factor."""
+    """Return the spectral density for unit length-scale, up to a factor."""
     if nu is None:
         shape: Array = np.exp(-0.5 * omega**2)
     else:

@@ -1,4 +1,4 @@
-"""The course of a season that moves: its phase, its length and its strength, step by step."""
+"""Course of a changing season: phase, length and amplitude at each step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ KINDS = ("phase", "period", "swap", "amplitude")
 
 @dataclass(frozen=True)
 class Course:
-    """History of a season; the moment after the last step has an entry, too.
+    """History of a season, with an entry for the time after the last step.
 
     Attributes:
         changes: times of the first step after each change, ascending, shape (k,).
-        cycles: seasons since the start, shape (T + 1,): its fraction is the phase.
+        cycles: seasons since the start, shape (T + 1,); the fractional part is the phase.
         periods: length of the season, shape (T + 1,).
-        amplitudes: of all that repeats, 1 at the start, shape (T + 1,).
-        arms: whose rewards each arm gives, shape (T + 1, n); None if there are no arms.
+        amplitudes: amplitude of the periodic part, 1 at the start, shape (T + 1,).
+        arms: arm whose rewards each arm has, shape (T + 1, n); None without arms.
     """
 
     changes: NDArray[np.int64]
@@ -34,13 +34,13 @@ class Course:
 
 @dataclass(frozen=True)
 class Change:
-    """One change.
+    """Change of a season.
 
     Attributes:
-        time: of the first step that has it.
+        time: first step after the change.
         kind: one of ``KINDS``.
-        upwards: later, longer or stronger, not the opposite.
-        order: the arms in a random order: neighbours in it trade places.
+        upwards: True for later, longer or stronger, false for the opposite.
+        order: random order of the arms, in which neighbours are swapped.
     """
 
     time: int
@@ -54,22 +54,23 @@ def change_times(uniform: Array, horizon: int, gap: int) -> NDArray[np.int64]:
 
     Args:
         uniform: k numbers in [0, 1), in any order.
-        horizon: steps in all, at least ``(k + 1) gap``.
-        gap: steps.
+        horizon: total number of steps, at least ``(k + 1) gap``.
+        gap: number of steps.
     """
+    # Sorted uniform times on the spare steps, shifted by the gaps.
     spare = horizon - (len(uniform) + 1) * gap
     places = np.sort(np.floor(uniform * (spare + 1)).astype(np.int64))
     return places + gap * np.arange(1, len(uniform) + 1)
 
 
 def course_of(changes: list[Change], *, horizon: int, period: float, size: float) -> Course:
-    """Return the course of a season through some changes of the same size.
+    """Return the course of a season with changes of one size.
 
     Args:
-        changes: in the order of their times; the arms are those of the first.
-        horizon: steps.
-        period: at the start.
-        size: how large a change is, in (0, 1]; ``PeriodicGP-Shift-v0`` says what it means.
+        changes: changes in order of time; the arms are those of the first.
+        horizon: number of steps.
+        period: period at the start.
+        size: size of a change in (0, 1], as defined by ``PeriodicGP-Shift-v0``.
     """
     times = np.array([change.time for change in changes], dtype=np.int64)
     starts = np.concatenate([[0], times])
@@ -97,9 +98,9 @@ def course_of(changes: list[Change], *, horizon: int, period: float, size: float
 
 
 def _swapped(arms: NDArray[np.intp], order: NDArray[np.intp], share: float) -> NDArray[np.intp]:
-    """Return the arms after a share of them, at least two, have traded places in pairs."""
+    """Return the arms after a share of them, at least two, were swapped in pairs."""
     pairs = max(1, min(len(order) // 2, round(share * len(order) / 2.0)))
     one, other = order[: 2 * pairs : 2], order[1 : 2 * pairs : 2]
-    found: NDArray[np.intp] = arms.copy()
-    found[one], found[other] = arms[other], arms[one]
-    return found
+    swapped: NDArray[np.intp] = arms.copy()
+    swapped[one], swapped[other] = arms[other], arms[one]
+    return swapped

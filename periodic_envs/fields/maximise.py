@@ -17,10 +17,10 @@ _STARTS = 32
 def maximise(basis: Basis, weights: Array) -> tuple[Array, Array]:
     """Maximise ``phi(a) . w_i`` over the box for every row ``w_i`` of ``weights`` (n, m).
 
-    A grid finer than the highest frequency finds the hills, a Newton ascent their tops.
-    In one dimension every hill that could be the highest is climbed; in two or three the best
-    of thousands of quasi-random points are, which brute force confirms in the tests. Above
-    three dimensions the same search runs, but no search of this size could be exhaustive.
+    Newton ascents start from points of a grid that is finer than the highest frequency. In one
+    dimension all local maxima that may be global are refined; in two or three, the best of
+    thousands of quasi-random points, which tests compare with brute force. Above three dimensions
+    the same search cannot be exhaustive.
 
     Returns:
         Actions (n, d) and values (n,).
@@ -38,12 +38,12 @@ def maximise(basis: Basis, weights: Array) -> tuple[Array, Array]:
 
 def _search_points(basis: Basis) -> Array:
     if basis.dim == 1:
-        # Half a radian of the fastest wave: hills cannot hide between two points.
+        # Half a radian of the highest frequency, so that no local maximum is missed.
         return np.linspace(-1.0, 1.0, int(np.ceil(4.0 * basis.bandwidth)) + 3)[:, None]
     from scipy.stats import qmc  # slow to import, and not always needed
 
     sobol = qmc.Sobol(basis.dim, scramble=False).random_base2(min(9 + 2 * basis.dim, 15))
-    # Reaching beyond the walls and clipped to them: many maxima lie on faces and edges.
+    # Points beyond the box are clipped to it, since many maxima lie on faces and edges.
     return np.asarray(np.clip(1.2 * (2.0 * sobol - 1.0), -1.0, 1.0))
 
 
@@ -60,7 +60,7 @@ def _maximise_chunk(
 
 
 def _hills(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Grid maxima that could be the highest: within 2 % of the range below the best point."""
+    """Return grid maxima within 2 % of the range below the best point."""
     padded = np.pad(height, ((0, 0), (1, 1)), constant_values=-np.inf)
     top = height.max(1, keepdims=True)
     slack = 0.02 * (top - height.min(1, keepdims=True))
@@ -70,13 +70,13 @@ def _hills(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _highest(height: Array, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    # In order of place: of starts that end equally high, the same one is taken in any batch.
+    # Sorted by index, so that ties are broken equally in any batch.
     column = np.sort(np.argpartition(height, -count, axis=1)[:, -count:], axis=1)
     return np.repeat(np.arange(len(height)), count), column.ravel()
 
 
 def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
-    """Damped Newton ascent inside the box, all points at once."""
+    """Maximise by damped Newton ascents in the box, all points at once."""
     action = start.copy()
     value, gradient, hessian = basis.derivatives(action, weights)
     damping = np.zeros(len(action))
@@ -85,10 +85,10 @@ def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
         x, g, h = action[moving], gradient[moving], hessian[moving]
         proposal = np.clip(x + _newton_step(x, g, h, damping[moving]), -1.0, 1.0)
         new_value, new_gradient, new_hessian = basis.derivatives(proposal, weights[moving])
-        # The value's error is of second order in the last step: far below round-off here.
+        # The error of the value is of second order in the last step, far below round-off.
         moved = np.abs(proposal - x).max(1) > 1e-8
         better = new_value > value[moving]
-        # A step that went down is taken back and tried again, shorter.
+        # Steps that decrease the value are rejected and repeated with more damping.
         damping[moving] = np.where(better, damping[moving] / 8.0, damping[moving] * 4.0 + 1.0)
         accepted = moving[better]
         action[accepted] = proposal[better]
@@ -102,7 +102,7 @@ def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
 
 
 def _newton_step(x: Array, gradient: Array, hessian: Array, damping: Array) -> Array:
-    """Solve ``(shift I - H) step = g`` on the coordinates not held at a wall."""
+    """Solve ``(shift I - H) step = g`` for the coordinates that are not at an active bound."""
     held = ((x >= 1.0) & (gradient > 0)) | ((x <= -1.0) & (gradient < 0))
     if x.shape[1] == 1:
         bend = np.abs(hessian[:, 0])
@@ -112,7 +112,7 @@ def _newton_step(x: Array, gradient: Array, hessian: Array, damping: Array) -> A
     gradient = np.where(free, gradient, 0.0)
     hessian = np.where(free[:, :, None] & free[:, None, :], hessian, 0.0)
     hessian -= (held * size[:, None])[:, :, None] * np.eye(x.shape[1])
-    # Uphill even where the hill is not concave: shift beyond the largest curvature.
+    # An ascent direction also where H is not negative definite: shift above its largest eigenvalue.
     curvature = np.linalg.eigvalsh(hessian)[:, -1]
     shift = np.maximum(curvature + 0.1 * size, 0.0) * (curvature > -1e-3 * size) + damping
     matrix = (shift + 1e-12)[:, None, None] * np.eye(x.shape[1]) - hessian

@@ -1,4 +1,4 @@
-"""Random functions of time that repeat: the periodic kernel as a Fourier series."""
+"""Random periodic functions of time: the periodic kernel as a Fourier series."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-10
 MAX_KEPT_ROWS = 4096
-"""Longer tables of features are computed for every draw, to save memory."""
+"""Largest cached table of features; longer ones are computed for every draw."""
 _BLOCK = 256
-"""Steps whose sums are held at once."""
+"""Number of steps that are summed at once."""
 
 
 @lru_cache(maxsize=32)
@@ -27,7 +27,7 @@ def harmonic_power(length_scale: float) -> Array:
     from scipy.special import ive  # slow to import, and not always needed
 
     z = 1.0 / length_scale**2
-    # The power falls like a Gaussian of width sqrt(z) in k, then faster.
+    # I_k(z) e^-z decays like a Gaussian of width sqrt(z) in k, then faster.
     power = ive(np.arange(32 + int(8 * np.sqrt(z))), z)
     power[1:] *= 2.0
     power = power[: int(np.flatnonzero(power > TOLERANCE)[-1]) + 1]
@@ -36,17 +36,17 @@ def harmonic_power(length_scale: float) -> Array:
 
 
 def season_features(times: NDArray[Any], period: float, length_scale: float) -> Array:
-    """Return features psi with ``psi(t) . psi(s) = k_tau(t, s)``, shape (len(times), 2K + 1)."""
+    """Return features psi with ``psi(t) . psi(s) = k_tau(t, s)``, shape (times, 2K + 1)."""
     amplitude = np.sqrt(harmonic_power(length_scale))
     angles = np.outer(times, 2.0 * np.pi / period * np.arange(len(amplitude)))
     return np.hstack([amplitude * np.cos(angles), (amplitude * np.sin(angles))[:, 1:]])
 
 
 def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
-    """Return 1, ``top`` cosines and as many sines of seasons of periods (n,), (n, times, ...).
+    """Return 1, ``top`` cosines and ``top`` sines for periods (n,), shape (n, times, 2 top + 1).
 
-    Only the first wave is computed, and the others from it by the sum formulas: where each draw
-    has a period of its own, cosines would take longer than all else.
+    Higher harmonics follow from the first by the angle sum formulas, since computing cosines for
+    each draw would dominate the time.
     """
     angles = (2.0 * np.pi / periods)[:, None] * times
     waves = np.empty((2 * top + 1, *angles.shape))
@@ -65,7 +65,7 @@ def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
 
 
 def season_rows(count: int, period: float, length_scale: float) -> Array:
-    """Return the features of times 0 .. count - 1, computed once for all seeds."""
+    """Return the features of times 0 .. count - 1, cached for all seeds."""
     if count <= MAX_KEPT_ROWS:
         return _kept_season(count, period, length_scale)
     return season_features(np.arange(count), period, length_scale)
@@ -81,8 +81,9 @@ def _kept_season(count: int, period: float, length_scale: float) -> Array:
 def product_draw(season: Array, others: Array, normal: Array) -> Array:
     """Return weights (T, m) of a draw from a season times another kernel.
 
-    With all products of the features as one feature map this were a product of matrices of
-    ``q * c`` columns. A season that repeats every P steps is summed once for each phase instead.
+    All products of the features as one feature map would need matrices of ``q * c`` columns. For a
+    season that repeats every P steps, the sum over its features is computed once for each phase
+    instead.
 
     Args:
         season: features (P, q) of the first P times; P is the cycle, or T if nothing repeats.
@@ -92,7 +93,7 @@ def product_draw(season: Array, others: Array, normal: Array) -> Array:
     phases, steps = len(season), len(others)
     weights = np.empty((steps, normal.shape[2]))
     if phases == steps:
-        # In blocks: the sums for every time would not fit into memory for long horizons.
+        # In blocks, since the sums for all times of long horizons exceed the memory.
         for start in range(0, steps, _BLOCK):
             part = slice(start, start + _BLOCK)
             summed = np.tensordot(season[part], normal, axes=1)
@@ -108,5 +109,5 @@ def product_draw(season: Array, others: Array, normal: Array) -> Array:
 
 
 def cycle_length(steps: int, period: float) -> int:
-    """Return the steps after which a season repeats: all if it is not a whole number."""
+    """Return the steps after which a season repeats, or all steps if it is not a whole number."""
     return int(period) if float(period).is_integer() and period < steps else steps

@@ -1,3 +1,3 @@
-"""One world per file; importing a file registers its id, which is how a world is asked for."""
+"""Worlds, one per file; importing a file registers its id."""
 
 __all__: list[str] = []

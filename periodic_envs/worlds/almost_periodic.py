@@ -1,4 +1,4 @@
-"""Two seasons that never begin together again: the almost-cyclostationary world of Remark 1."""
+"""World with two incommensurable seasons, almost-cyclostationary as in Remark 1."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class AlmostPeriodic(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """The lengths of both seasons."""
+        """Lengths of both seasons."""
         return (float(self.period), float(self.ratio * self.period))
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:

@@ -1,4 +1,4 @@
-"""A context arrives each step and moves the best action: the paper's second extension."""
+"""World with contexts, the paper's second extension."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Contextual(Synthetic):
         super().__post_init__()
         checks.whole("context_dim", self.context_dim, 1, 2)
         checks.positive("context_length_scale", self.context_length_scale)
-        self._context_basis  # noqa: B018 (says now, not at the first draw, if there is none)
+        self._context_basis  # noqa: B018 (raises errors now, not at the first draw)
 
     @property
     def public(self) -> PublicInfo:
@@ -79,7 +79,7 @@ class Contextual(Synthetic):
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:
         """Draw one reward process from each generator."""
         bases = [self.draw_basis(rng) for rng in rngs]
-        # One context more than steps: the observation after the last step has one, too.
+        # One more context than steps, for the observation after the last step.
         shape = (horizon + 1, self.context_dim)
         contexts = np.stack([rng.uniform(-1.0, 1.0, shape) for rng in rngs])
         basis = self._context_basis
@@ -89,6 +89,6 @@ class Contextual(Synthetic):
         weights = empty_tables(len(rngs), horizon, normal.shape[2])
         for i, rng in enumerate(rngs):
             rng.standard_normal(out=normal)
-            shown = basis(contexts[i, :-1]) * basis.scale
-            weights[i] = product_draw(season, shown, normal)
+            features = basis(contexts[i, :-1]) * basis.scale
+            weights[i] = product_draw(season, features, normal)
         return self.draws(bases, weights, rows=np.arange(horizon), contexts=contexts)

@@ -1,4 +1,4 @@
-"""Flights from New York, replayed: to which of the busiest destinations do most leave now?"""
+"""Replay of hourly departures from New York by destination."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 
 BUSIEST = 15
-"""Number of destinations to choose from, unless they are named."""
+"""Default number of destinations."""
 
 
 @register_world("PeriodicGP-Flights-v0", noise="none")
@@ -37,7 +37,7 @@ class Flights(DataWorld):
     ``pip install "periodic-gp[flights]"``.
 
     ## Action Space
-    ``Discrete(15)``: the destination, by its code: ATL, BOS, CLT, ... Where they are is not told.
+    ``Discrete(15)``: the destination, by its code: ATL, BOS, CLT, ... Coordinates are not public.
 
     ## Observation Space
     ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
@@ -46,7 +46,7 @@ class Flights(DataWorld):
 
     ## Rewards
     The number of departures to that destination in that hour (or its negative, for the fewest).
-    Hours in which nothing leaves, most of the night, are zeros. Nothing is added to it. Regret is
+    Hours in which nothing leaves, most of the night, are zeros. There is no noise. Regret is
     the distance to the best destination of that hour.
 
     ## Starting State
@@ -69,7 +69,7 @@ class Flights(DataWorld):
     """
 
     listed_as = ("Discrete(15)", "24", "192")
-    """Actions, period and horizon in a list of environments, for which nothing is read."""
+    """Actions, period and horizon in a list of environments."""
 
     start: str | datetime.date = "2013-03-03"
     days: int = 10

@@ -1,4 +1,4 @@
-"""Actions of worlds that are drawn from a Gaussian process."""
+"""Base of worlds that are drawn from a Gaussian process."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from periodic_envs.world import World
 ACTION_KERNELS = ("linear", "matern", "se")
 Generators = Sequence[np.random.Generator]
 _CACHED = 8_192
-"""Numbers that are drawn before they are used: as many as stay in a processor's cache."""
+"""Quantity of numbers drawn at once, so that they stay in the processor's cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianWorld(World):
-    """Actions with a covariance; subclasses say how the weights move with time.
+    """World with a covariance over actions; subclasses define the weights over time.
 
     Attributes:
         period: length of the season that the observation shows, in steps; any positive real.
@@ -61,7 +61,7 @@ class GaussianWorld(World):
         checks.one_of("action_kernel", self.action_kernel, ACTION_KERNELS)
         checks.positive("action_length_scale", self.action_length_scale)
         checks.positive("action_width", self.action_width)
-        # Rougher or larger fields have maxima that no search could vouch for.
+        # The maxima of rougher or larger fields cannot be found reliably.
         if self.action_kernel == "matern":
             wanted = "nu" if self.dim == 1 else "nu in two or more dimensions"
             checks.within(wanted, self.nu, 0.5 if self.dim == 1 else 1.5, 30.0)
@@ -69,11 +69,11 @@ class GaussianWorld(World):
             most = {1: 2000.0, 2: 50.0}.get(self.dim, 20.0)
             name = f"action_width / action_length_scale in {self.dim} dimensions"
             checks.within(name, self.action_width / self.action_length_scale, 0.0, most)
-        self._lattice  # noqa: B018 (says now, not at the first draw, if there is none)
+        self._lattice  # noqa: B018 (raises errors now, not at the first draw)
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """The periods that agents may know."""
+        """Periods that agents may know."""
         return (float(self.period),)
 
     @property
@@ -91,7 +91,7 @@ class GaussianWorld(World):
 
     @cached_property
     def points(self) -> Array:
-        """The finite set in [-1, 1]^dim: evenly spaced on a line, a Halton set beyond."""
+        """Finite set in [-1, 1]^dim: evenly spaced in one dimension, else a Halton set."""
         assert self.n_actions is not None
         if self.dim == 1:
             return np.linspace(-1.0, 1.0, self.n_actions)[:, None]
@@ -101,7 +101,7 @@ class GaussianWorld(World):
         return 2.0 * points - 1.0
 
     def draw_basis(self, rng: np.random.Generator) -> Basis:
-        """Return the feature map of one draw: fixed on a line or plane, random beyond."""
+        """Return the feature map of one draw: fixed in one or two dimensions, else random."""
         if self._lattice is not None:
             return self._lattice
         return random_frequencies(self.dim, self._length_scale, self._nu, rng)
@@ -134,8 +134,8 @@ class GaussianWorld(World):
     def draw_weighted(self, rngs: Generators, features: Array, **timeline: Any) -> Draws:
         """Draw reward processes with the covariance ``features @ features.T`` over the rows.
 
-        A product is taken for each copy by itself: how it is rounded depends on the shapes, and a
-        copy is to be the same to the last bit in any batch.
+        Products are computed per copy, since their rounding depends on the shapes: a copy must not
+        depend on the batch, to the last bit.
         """
         bases = [self.draw_basis(rng) for rng in rngs]
         weights = empty_tables(len(rngs), len(features), len(bases[0].scale))
@@ -157,12 +157,12 @@ class GaussianWorld(World):
             return Draws(tables=values, rows=rows, **timeline)
         depths = rows.max(-1, initial=0) + 1
         pairs = zip(bases, weights, np.broadcast_to(depths, len(weights)), strict=True)
-        each = [table[:depth] @ basis(self.points).T for basis, table, depth in pairs]
-        return Draws(tables=stack_tables(each), rows=rows, **timeline)
+        values_by_copy = [table[:depth] @ basis(self.points).T for basis, table, depth in pairs]
+        return Draws(tables=stack_tables(values_by_copy), rows=rows, **timeline)
 
     @cached_property
     def _point_features(self) -> Array:
-        """Features of the finite set of actions, where they are the same for all draws."""
+        """Features of the finite set of actions, if they are equal for all draws."""
         assert self._lattice is not None
         return self._lattice(self.points)
 

@@ -1,4 +1,4 @@
-"""A season of unknown length."""
+"""World with a season of unknown length."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from periodic_envs.worlds.synthetic import Synthetic
 @register_world("PeriodicGP-HiddenPeriod-v0", horizon=400, noise_std=1.0, reveal_period=False)
 @dataclass(frozen=True, kw_only=True)
 class HiddenPeriod(Synthetic):
-    """A repeating reward function whose period is drawn anew each episode and not revealed.
+    """A repeating reward function with a random, hidden period in each episode.
 
     ## Description
     The world of ``PeriodicGP-Synthetic-v0`` with a real-valued period drawn log-uniformly from
@@ -46,7 +46,7 @@ class HiddenPeriod(Synthetic):
     v0: first version.
     """
 
-    period: float = field(default=20.0, init=False, repr=False)  # drawn, never given
+    period: float = field(default=20.0, init=False, repr=False)  # drawn at reset
     shortest: float = 10.0
     longest: float = 40.0
 
@@ -57,7 +57,7 @@ class HiddenPeriod(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Agents know no period."""
+        """Empty, since the period is hidden."""
         return ()
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:

@@ -1,4 +1,4 @@
-"""Madrid's air, replayed: at which of the city's stations is it the worst, or the best, now?"""
+"""Replay of air quality measurements at the stations of Madrid."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from periodic_envs.worlds.madrid_sim import MadridSim
 
 
 class SimulatedDataWarning(UserWarning):
-    """Madrid is simulated, because no measurements were imported."""
+    """Warning that Madrid is simulated, since no measurements were imported."""
 
 
 @register_world("PeriodicGP-Madrid-v0", noise="none")
@@ -47,11 +47,11 @@ class Madrid(DataWorld):
     """Nitric oxide at Madrid's 24 stations, hour by hour: where is the traffic worst now?
 
     ## Description
-    The paper's experiment. The city's own hourly measurements are replayed: an action is a
-    station, the reward what it measured in that hour. Import the measurements once
-    (``periodic-gp data download madrid --year 2018``, or ``periodic-gp data import`` for files
-    that you have). Without them the rewards are simulated: a warning says so, and so do
-    ``info["data_source"]`` ("simulator" instead of "measurements") and the fingerprint.
+    The paper's experiment. The city's own hourly measurements are replayed: an action is a station,
+    and the reward its measurement in that hour. Import the measurements once (``periodic-gp data
+    download madrid --year 2018``, or ``periodic-gp data import`` for files that you have). Without
+    them the rewards are simulated, with a warning; ``info["data_source"]`` is then "simulator"
+    instead of "measurements", and the fingerprint differs.
 
     ## Action Space
     ``Discrete(24)``: the station. The stations' coordinates in km are public.
@@ -61,8 +61,8 @@ class Madrid(DataWorld):
     ``t`` counts hours from 00:00 of the first day, local time.
 
     ## Rewards
-    What the station measured, in ug/m3 (or its negative, for the cleanest air). Nothing is added
-    to it. Regret is the distance to the best station of that hour.
+    The measurement of the station in ug/m3 (or its negative, for the cleanest air), without noise.
+    Regret is the distance to the best station of that hour.
 
     ## Starting State
     ``t = 48``, after two days whose best action-reward pair of each hour is prior information
@@ -104,7 +104,7 @@ class Madrid(DataWorld):
         )
         check_stations(self.stations)
         checks.one_of("missing", self.missing, POLICIES)
-        _ = self._recording  # measured or simulated: a later import does not change this world
+        _ = self._recording  # fixed now: a later import does not change this world
 
     @cached_property
     def _recording(self) -> Recording | MadridSim:
@@ -122,7 +122,7 @@ class Madrid(DataWorld):
             most = 0.0 if self.missing == "error" else MAX_MISSING
             share = np.isnan(values).mean(0)
             good = [n for n, s in zip(stations, share, strict=True) if s <= most]
-            raise DataError(f"{error}. There is enough of stations={good}") from None
+            raise DataError(f"{error}. Stations with enough data: stations={good}") from None
         rewards = rewards_of(filled, self.objective)
         public = public_stations(stations, self.warm_start_days, self.period_hours)
         gaps = int(np.isnan(values).sum())
@@ -144,7 +144,7 @@ class Madrid(DataWorld):
         command = GET_DATA.format(year=parse_day("start", self.start).year)
         if magnitude_number(self.magnitude) != magnitude_number("NO"):
             raise DataError(
-                f"without measurements there is only NO (simulated), not {self.magnitude}; "
+                f"without measurements only NO is available (simulated), not {self.magnitude}; "
                 f"get the data with: {command}"
             )
         _warn_once(command)
@@ -155,7 +155,7 @@ _warned: list[str] = []
 
 
 def _warn_once(command: str) -> None:
-    """Warn once per process, whatever the filters: sweeps make thousands of these worlds."""
+    """Warn once per process, since sweeps create thousands of worlds."""
     if not _warned:
         _warned.append(command)
         absence = f" ({cache.absence()})" if cache.absence() else ""

@@ -1,4 +1,4 @@
-"""Madrid's air, simulated: a new fortnight for every seed."""
+"""Simulation of air quality at the stations of Madrid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from periodic_envs.registration import register_world
 from periodic_envs.world import World
 
 FIRST_DAY = datetime.date(2017, 1, 1)
-"""Without a ``start``, a day of the year from here on is drawn."""
+"""First possible day of a random start."""
 DAYS_TO_START_ON = 365
 
 
@@ -94,8 +94,8 @@ class MadridSim(World):
     @property
     def origin(self) -> Origin:
         """Fingerprint of the simulator and the arguments."""
-        asked = (str(self.start), self.days, self.objective, self._stations)
-        text = f"{MadridSimulator.calibrated().fingerprint} {asked}"
+        arguments = (str(self.start), self.days, self.objective, self._stations)
+        text = f"{MadridSimulator.calibrated().fingerprint} {arguments}"
         return Origin(
             source="simulator",
             fingerprint=hashlib.sha256(text.encode()).hexdigest(),

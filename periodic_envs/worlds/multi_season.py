@@ -1,4 +1,4 @@
-"""Two nested seasons: the day within the week."""
+"""World with two nested seasons, day and week."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class MultiSeason(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """The lengths of both seasons."""
+        """Lengths of both seasons."""
         return (float(self.period), float(self.long_period))
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:
@@ -71,7 +71,7 @@ class MultiSeason(Synthetic):
         day_length = cycle_length(cycle, self.period)
         day = season_rows(day_length, self.period, self.time_length_scale)
         week = season_rows(cycle, self.long_period, self.long_length_scale)
-        # The day alone is the day times a constant.
+        # The daily part is the product of the day and a constant.
         constant = np.full((cycle, 1), np.sqrt(1.0 - self.weekly_share))
         others = np.hstack([constant, np.sqrt(self.weekly_share) * week])
         bases = [self.draw_basis(rng) for rng in rngs]

@@ -1,4 +1,4 @@
-"""Control: a world that changes abruptly, at times of its own."""
+"""World with abrupt changes, a control without seasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 @register_world("PeriodicGP-Piecewise-v0", horizon=200, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class Piecewise(GaussianWorld):
-    """A reward function replaced by a new one at unknown times: belief in seasons is wrong here.
+    """A reward function that is replaced at random times, without seasons.
 
     ## Description
     The world of the piecewise-stationary literature: after each step the function is replaced by

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 EXAMPLE = Path(__file__).parent.parent / "data" / "example_demand.csv"
 EXAMPLE_PERIOD = 168.0
 MAX_VALUE = 1e100
-"""Sums of regrets of larger ones would overflow."""
+"""Largest magnitude of values, so that sums of regrets do not overflow."""
 
 
 @register_world("PeriodicGP-Replay-v0", noise="none")
@@ -42,7 +42,7 @@ class Replay(DataWorld):
 
     ## Description
     A table of rewards at regular times is replayed from beginning to end. Without ``data`` it is
-    an invented example: four weeks of hourly ride requests at five places, with a weekly season.
+    a synthetic example: four weeks of hourly ride requests at five places, with a weekly season.
 
     ## Action Space
     ``Discrete(n)``: the arm, in the order of the file. Names are public, and coordinates if given.
@@ -54,8 +54,8 @@ class Replay(DataWorld):
 
     ## Rewards
     The recorded value of the chosen arm at that time (with ``objective="min"`` its negative), with
-    no noise added. Regret is to the arm that was best at that very time, so that no policy that
-    does not know the future comes near zero.
+    no noise added. Regret is relative to the best arm at each time, so that policies without
+    knowledge of the future have positive regret.
 
     ## Starting State
     ``t = warm_start``. Every seed gives the same episode. The best arm and its reward of each
@@ -67,27 +67,24 @@ class Replay(DataWorld):
     ## Arguments
     ``data`` (a DataFrame, or a path to a comma-separated .csv or a .parquet file as a str; None
     for the example): wide (time and a column for each arm) or long (columns time, arm, reward),
-    times regular and in ISO 8601 or numbers. ``periodic_decisions.tables.read_series`` reads
-    tables that are written otherwise, and ``periodic-gp data check`` finds their seasons.
-    ``period`` (the length of the season in steps, or of several, the main one first: 24, or
-    [168, 24]; needed with ``data``).
-    ``objective`` ("max", or "min").
-    ``start`` (the first time of the window, as in the data; None for the first there is) and
-    ``steps`` (length of the window, the warm start included; None for all).
-    ``warm_start`` (0: steps at the beginning of the window of which everybody knows the best).
-    ``missing`` ("interpolate", "hold" or "error": how gaps are filled; at most half of an arm's
-    readings may be missing).
-    ``arms`` (names of the arms to use; None for all), ``arm_features`` (a path, a DataFrame or a
-    mapping: coordinates of each arm), ``time_column``, ``arm_column``, ``reward_column``, and
-    those of every environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``,
-    ``render_mode``).
+    times regular and in ISO 8601 or numbers. ``periodic_decisions.tables.read_series`` reads tables
+    in other formats, and ``periodic-gp data check`` finds their seasons. ``period`` (the length of
+    the season in steps, or of several, the main one first: 24, or [168, 24]; needed with ``data``).
+    ``objective`` ("max", or "min"). ``start`` (the first time of the window, as in the data; None
+    for the first there is) and ``steps`` (length of the window, the warm start included; None for
+    all). ``warm_start`` (0: steps at the beginning of the window whose best arms are known to all
+    agents). ``missing`` ("interpolate", "hold" or "error": how gaps are filled; at most half of an
+    arm's readings may be missing). ``arms`` (names of the arms to use; None for all),
+    ``arm_features`` (a path, a DataFrame or a mapping: coordinates of each arm), ``time_column``,
+    ``arm_column``, ``reward_column``, and those of every environment (``horizon``, ``noise``,
+    ``noise_std``, ``reveal_period``, ``render_mode``).
 
     ## Version History
     v0: first version.
     """
 
     listed_as = ("Discrete(n)", "yours", "all")
-    """Actions, period and horizon in a list of environments: they are the table's."""
+    """Actions, period and horizon in a list of environments, which depend on the table."""
 
     data: Any = None
     period: float | Sequence[float] | None = None
@@ -108,7 +105,7 @@ class Replay(DataWorld):
         checks.whole("warm_start", self.warm_start, 0)
         if self.arms is not None and not isinstance(self.arms, list | tuple):
             raise DataError(f"arms must be a list of names, got {self.arms!r}")
-        # Bad data are refused now, and read only once.
+        # Invalid data raise errors now; data are read once.
         if self.origin.notes:
             warnings.warn("; ".join(self.origin.notes), stacklevel=3)
 
@@ -119,13 +116,14 @@ class Replay(DataWorld):
         if self.data is None:
             return (EXAMPLE_PERIOD,)
         raise DataError(
-            "period must be given with data, its length in steps: 'periodic-gp data check FILE' "
+            "period, the length of the season in steps, must be given with data: 'periodic-gp "
+            "data check FILE' "
             "finds seasons"
         )
 
     @cached_property
     def table(self) -> RewardTable:
-        """The window of the data, as recorded."""
+        """Window of the data."""
         whole = _read(
             EXAMPLE if self.data is None else self.data,
             time_column=self.time_column,
@@ -152,7 +150,7 @@ class Replay(DataWorld):
         places = [] if public.action_features is None else public.action_features.tolist()
         origin = Origin(
             source="example" if self.data is None else "file" if path else "dataframe",
-            # The coordinates may come from a file, too: they are part of the data.
+            # Coordinates are part of the data, since they may come from a file.
             fingerprint=fingerprint(rewards, [*table.names, *places]),
             steps=len(rewards) - self.warm_start,
             replay=True,
@@ -183,8 +181,8 @@ class Replay(DataWorld):
 
 
 def _read(source: Any, **columns: Any) -> RewardTable:
-    """Return the whole table; a file of which many windows are made is read once."""
-    # Here, so that importing the worlds does not take the time of importing pandas.
+    """Return the whole table; files are read once for many windows."""
+    # Imported here, since importing pandas is slow.
     from periodic_envs.data.table import read_rewards
 
     if not isinstance(source, str | os.PathLike):
@@ -202,7 +200,7 @@ def _read(source: Any, **columns: Any) -> RewardTable:
 def _read_file(
     path: str, changed: tuple[int, ...], columns: tuple[tuple[str, Any], ...]
 ) -> RewardTable:
-    """Return a file as it is since its last change. Worlds share the table: it is read-only."""
+    """Return the table of an unchanged file, read-only since worlds share it."""
     from periodic_envs.data.table import read_rewards
 
     table = read_rewards(path, **dict(columns))

@@ -1,4 +1,4 @@
-"""The introduction's example, simulated: where in the city are rides wanted now?"""
+"""Simulated demand for rides, the example of the paper's introduction."""
 
 from __future__ import annotations
 

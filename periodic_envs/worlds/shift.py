@@ -1,4 +1,4 @@
-"""A season that moves: its phase, its length, its strength, or whose it is."""
+"""World with a season that changes in phase, length, amplitude or arms."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Shift(Synthetic):
 
     ## Description
     The world of ``PeriodicGP-SyntheticDiscrete-v0`` until it changes, ``changes`` times in an
-    episode. What changes is one of the words in ``change``, drawn anew each time:
+    episode. The kind of each change is drawn from the words in ``change``:
     "phase" (the season jumps by ``size`` / 2 of its length, forwards or backwards), "period" (it
-    becomes longer or shorter by a factor of 1 + ``size``, and goes on from the phase it is in),
+    becomes longer or shorter by a factor of 1 + ``size``, and continues from the current phase),
     "swap" (a share ``size`` of the arms trade places in pairs; their coordinates stay where they
     were) or "amplitude" (all that repeats becomes stronger or weaker by a factor of 1 + ``size``;
     what is constant in time stays). Directions and pairs are drawn, too. Worlds that differ in
@@ -90,7 +90,7 @@ class Shift(Synthetic):
         checks.whole("changes", self.changes, 0)
         if self.gap is not None:
             checks.whole("gap", self.gap, 1)
-        # The command line's notation reads the word none as nothing.
+        # The command line's notation converts the word none to None.
         checks.one_of("notify", "none" if self.notify is None else self.notify, NOTICES)
 
     @property
@@ -142,7 +142,7 @@ class Shift(Synthetic):
             drawn = [self._course(rng, horizon) for rng in rngs[part]]
             cycles = np.stack([course.cycles[:-1] for course in drawn])
             waves = unit_waves(cycles, np.ones(len(drawn)), len(power) - 1)
-            # The first wave is the constant, which no amplitude changes.
+            # The first wave is the constant, which the amplitude does not affect.
             waves[:, :, 1:] *= np.stack([course.amplitudes[:-1] for course in drawn])[:, :, None]
             np.matmul(waves, scale * normal, out=weights[part])
             courses += drawn
@@ -157,7 +157,7 @@ class Shift(Synthetic):
         return self._in_their_places(draws) if "swap" in self.kinds else draws
 
     def _course(self, rng: np.random.Generator, horizon: int) -> Course:
-        # A stream of its own, from one number: noise, which comes next, knows nothing of changes.
+        # A separate stream, so that changes do not affect the noise drawn next.
         own = np.random.default_rng(int(rng.integers(2**63)))
         time, kind, way = own.random((3, self.changes))
         orders = own.random((self.changes, self.n_actions or 0)).argsort(axis=1)
@@ -171,7 +171,7 @@ class Shift(Synthetic):
         return course_of(changes, horizon=horizon, period=self.period, size=self.size)
 
     def _in_their_places(self, draws: Draws) -> Draws:
-        """Return the same rewards, each at the arm that has it at the time."""
+        """Return the rewards with the arms permuted at each time."""
         assert draws.courses is not None
         tables = empty_tables(*draws.tables.shape)
         for room, table, course in zip(tables, draws.tables, draws.courses, strict=True):
@@ -180,12 +180,12 @@ class Shift(Synthetic):
         return replace(draws, tables=tables)
 
     def _notices(self, course: Course) -> Array:
-        """Return the observed facts about the changes, shape (horizon + 1, entries)."""
+        """Return the observations about changes, shape (horizon + 1, entries)."""
         steps = np.arange(len(course.cycles))
         angles = 2.0 * np.pi * course.cycles
         last = max((self.n_actions or 0) - 1, 1)
         arms = np.arange(last + 1) if course.arms is None else course.arms
-        told = {
+        entries = {
             "changed": np.isin(steps, course.changes).astype(np.float64),
             "cos_season": np.cos(angles),
             "sin_season": np.sin(angles),
@@ -193,6 +193,6 @@ class Shift(Synthetic):
             "amplitude_now": (course.amplitudes - 1.0) / (course.amplitudes + 1.0),
         }
         places = np.broadcast_to(2.0 * arms / last - 1.0, (len(steps), last + 1))
-        told |= {f"arm_{arm}": places[:, arm] for arm in range(last + 1)}
-        columns = [told[name] for name in self._notice_names()]
+        entries |= {f"arm_{arm}": places[:, arm] for arm in range(last + 1)}
+        columns = [entries[name] for name in self._notice_names()]
         return np.stack(columns, axis=1) if columns else np.empty((len(steps), 0))

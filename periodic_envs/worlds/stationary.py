@@ -1,4 +1,4 @@
-"""Control: a world that does not change."""
+"""Stationary world, a control without seasons."""
 
 from __future__ import annotations
 

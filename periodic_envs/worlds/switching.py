@@ -1,4 +1,4 @@
-"""A season whose pattern drifts: the paper's third extension."""
+"""World with a drifting season, the paper's third extension."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 
 _BLOCK = 16
-"""Steps of the drift that one product of matrices makes."""
+"""Number of steps of the drift in one matrix product."""
 
 
 @register_world("PeriodicGP-Switching-v0", horizon=200, noise_std=1.0)
@@ -67,13 +67,13 @@ class Switching(Synthetic):
         return self.draws(bases, weights, rows=np.arange(horizon))
 
     def _drift(self, features: Array, rng: np.random.Generator, weights: Array) -> None:
-        """``psi(t) . W(t)`` with ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``."""
+        """Draw ``psi(t) . W(t)`` with ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``."""
         rho, steps = np.sqrt(1.0 - self.drift), np.arange(_BLOCK)
         lags = steps[:, None] - steps
         shocked = np.tril(np.sqrt(self.drift) * rho ** np.maximum(lags, 0))
-        # What a block makes of the last step before it, and of its own shocks.
+        # W of a block as a linear map of the step before it and of the block's shocks.
         later = np.column_stack([rho ** (steps + 1), shocked])
-        # The first of all is no shock, but a draw from the stationary distribution.
+        # The first draw is from the stationary distribution instead of a shock.
         first = np.column_stack([rho ** (steps + 1), rho**steps, shocked[:, 1:]])
         shocks = np.zeros((1 + _BLOCK, features.shape[1] * weights.shape[1]))
         for start in range(0, len(features), _BLOCK):

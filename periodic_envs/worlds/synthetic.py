@@ -1,4 +1,4 @@
-"""The paper's synthetic study."""
+"""World of the paper's synthetic study."""
 
 from __future__ import annotations
 

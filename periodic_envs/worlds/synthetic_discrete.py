@@ -1,4 +1,4 @@
-"""The paper's synthetic study on a finite set of actions."""
+"""World of the paper's synthetic study with a finite set of actions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SyntheticDiscrete(Synthetic):
     """A repeating reward function on finitely many points: the synthetic study with 50 arms.
 
     ## Description
-    The world of ``PeriodicGP-Synthetic-v0``, of which only ``n_actions`` points can be chosen.
+    The world of ``PeriodicGP-Synthetic-v0`` with ``n_actions`` points as actions.
 
     ## Action Space
     ``Discrete(n_actions)``; neighbouring numbers are neighbouring points when ``dim`` is 1.

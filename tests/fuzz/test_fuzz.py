@@ -22,7 +22,7 @@ from evaluation.leaderboard.submission import verify
 from evaluation.store import StoreError
 from periodic_decisions.logs.describe import describe
 from periodic_decisions.logs.log import split_seasons
-from periodic_decisions.logs.reading import read_log, tell_kind
+from periodic_decisions.logs.reading import detect_kind, read_log
 from periodic_decisions.tables.series import read_series
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid.portal import parse
@@ -90,7 +90,7 @@ def logs(folder: Path) -> Reader:
 
     def read(rng: random.Random) -> object:
         path = damaged(folder / rng.choice(("l.csv", "l.tsv", "l.txt")), files, rng)
-        tell_kind(path)
+        detect_kind(path)
         log = read_log(path, step=rng.choice((None, "1h", 2.0)))
         return describe(log, split_seasons(log.step, 12.0))
 

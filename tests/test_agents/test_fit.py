@@ -197,7 +197,7 @@ def test_fit_takes_constant_rewards() -> None:
 
 def test_fit_refuses_no_data_and_no_spread() -> None:
     kernel = SquaredExponential(1.0) * Constant()
-    with pytest.raises(ValueError, match="nothing to fit"):
+    with pytest.raises(ValueError, match="stretches must not be empty"):
         fit(kernel, BOX, [], 0.1)
     with pytest.raises(ValueError, match="spread"):
         fit(kernel, BOX, [([[1.0, 1.0]], [0.0], [1.0])], 0.1, spread=0.0)

@@ -165,5 +165,5 @@ def test_time_scale_is_that_of_the_most_forgetful_factor() -> None:
     times = coming_times(SquaredExponential(1.0) * TimeSquaredExponential(5.0), 100.0)
     assert 100.0 < times[0] < times[-1] < 130.0
     assert times.mean() == pytest.approx(115.0)
-    with pytest.raises(ValueError, match="changes with time"):
+    with pytest.raises(ValueError, match="depend on time"):
         time_scale(Index() * Periodic(3.0) + Index() * Constant())

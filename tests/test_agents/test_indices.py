@@ -12,7 +12,7 @@ import pytest
 from tests.test_agents.playing import arms, clock, compared, fresh
 
 SIGMA, MIDDLE, HALF = 0.6, 0.5, 2.0
-"""Of the noise; of the interval of rewards, 0.5 -+ 2 sqrt(0.8^2 + 0.6^2), middle and half width."""
+"""Noise, and middle and half width of the interval of rewards, 0.5 -+ 2 sqrt(0.8^2 + 0.6^2)."""
 B = 2.0 * SIGMA
 PLAYS = [(0, 0.9), (1, 0.2), (2, 0.4), (0, 0.5), (1, 0.7), (0, 1.3), (2, -0.6), (0, 0.1)]
 """Arm and reward of each step."""
@@ -97,7 +97,7 @@ def test_d_ucb_discounts_by_age(
 
 
 def test_ucb_air_uses_variances(monkeypatch: pytest.MonkeyPatch) -> None:
-    """t = 9 is the step that is decided."""
+    """The decision is at t = 9."""
     agent = make("ucb-air")
     play(agent)
     e, rewards = 2.0 * math.log(10.0 * math.log(9)), [np.array(rewards_of(a)) for a in range(3)]

@@ -105,7 +105,10 @@ def test_pretrained_agent_sees_the_sign_of_the_rewards(sign: float, tmp_path: Pa
         ({"transform": "cube"}, "transform"),
         ({"terms": []}, "terms"),
         ({"terms": [{"part": "level"}]}, "damaged"),
-        ({"terms": [{"part": "level", "factor": [[0.1]] * 24, "own": [-1.0] * 24}]}, "from 0"),
+        (
+            {"terms": [{"part": "level", "factor": [[0.1]] * 24, "own": [-1.0] * 24}]},
+            "non-negative",
+        ),
         ({"profile": [[1.0] * 24] * 3}, "24 steps"),
         ({"profile": "high"}, "damaged"),
         ({"profile": []}, "damaged"),

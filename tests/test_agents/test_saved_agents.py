@@ -94,14 +94,14 @@ def test_load_takes_the_class_of_an_unregistered_agent(tmp_path: Path) -> None:
 
 
 def test_save_refuses_a_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no folder"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         fresh("random", "box").save(tmp_path / "no" / "agent")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_load_refuses_other_files(saved: Path) -> None:
     whole = saved.read_bytes()
-    with pytest.raises(SavedAgentError, match="no such file"):
+    with pytest.raises(SavedAgentError, match="does not exist"):
         load(saved.with_name("nothing"))
     for content in (b"hello", *(whole[:length] for length in (0, 5, 8, 100, len(whole) - 1))):
         saved.write_bytes(content)

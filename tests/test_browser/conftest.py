@@ -39,7 +39,7 @@ def browser() -> Iterator[Any]:
 
 
 def until(page: Any, check: Callable[[], bool]) -> None:
-    """Wait for something to become true. (The page's policy forbids Playwright's own way, eval.)"""
+    """Wait for a condition; the page's policy forbids Playwright's own way, eval."""
     for _ in range(300):
         if check():
             return

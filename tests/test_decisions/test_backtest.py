@@ -1,4 +1,4 @@
-"""``periodic-gp backtest``: windows of a table, references, verdicts and commands."""
+"""Tests of ``periodic-gp backtest``: windows, references, verdicts and commands."""
 
 import json
 import shlex
@@ -85,9 +85,9 @@ def test_windows_as_asked_for() -> None:
         (16,), 984, 0, 24.0, (24.0,)
     )
     assert plan_windows(1000, (), steps=100).firsts == tuple(range(0, 1000, 100))
-    with pytest.raises(DataError, match="no room for 9 windows: a warm start of 48 steps and 200"):
+    with pytest.raises(DataError, match="too few for 9 windows: a warm start of 48 steps and 200"):
         plan_windows(1000, (24.0,), windows=9, steps=200)
-    with pytest.raises(DataError, match="40 steps have no room for a window"):
+    with pytest.raises(DataError, match="40 steps are too few for a window"):
         plan_windows(40, (24.0,))
 
 
@@ -156,7 +156,7 @@ def test_table_without_a_season_has_no_schedule(tmp_path: Path) -> None:
     assert "linucb" not in tested.default_agents()
     judged, _ = tested.run(["ucb1"], workers=0)
     assert LEARNED not in judged.totals
-    with pytest.raises(ProtocolError, match="there is no baseline 'learned-schedule'"):
+    with pytest.raises(ProtocolError, match="unknown baseline 'learned-schedule'"):
         tested.run(["ucb1"], baseline=LEARNED, workers=0)
     assert setup_commands(judged) == {}  # numbers are not times of a clock
 
@@ -254,7 +254,7 @@ def test_backtest_prints_totals_verdicts_and_commands(waves: Path, tmp_path: Pat
     asked += ["--store", str(store), "--workers", "0", "--windows", "4"]
     result = call(*asked, "--picture", str(picture), "--page", str(page))
     assert result.returncode == 0, result.stderr
-    assert "4 windows of 216 steps" in result.stdout
+    assert "4 windows of 216 consecutive steps" in result.stdout
     for row in (*MEANINGS, "linucb", f"{own}:Second"):
         assert row in result.stdout
     assert "significant" in result.stdout
@@ -280,8 +280,8 @@ def test_backtest_names_an_agent_that_fails_once(waves: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "said", "status"),
     [
-        (["--baseline", "nobody"], "there is no baseline 'nobody'; there are ucb1, oracle", 1),
-        (["--windows", "99"], "no room for 99 windows", 1),
+        (["--baseline", "unknown"], "unknown baseline 'unknown': expected one of ucb1, oracle", 1),
+        (["--windows", "99"], "too few for 99 windows", 1),
         (["--picture", "x.gif"], "a picture's name must end in", 1),
         (["--agents", "ucb7"], "there is no agent 'ucb7'", 1),
         (["--objective", "most"], "objective", 2),
@@ -305,7 +305,7 @@ def test_backtest_refuses_a_log(tmp_path: Path) -> None:
     assert "periodic-gp data log" in done.stdout
     insisted = call("backtest", str(log), "--table")
     assert insisted.returncode == 1
-    assert "more than 50% is missing of" in insisted.stderr
+    assert "more than 50% of the readings of" in insisted.stderr
 
 
 def test_backtest_orders_seasons_alike_in_words_and_commands() -> None:

@@ -1,4 +1,4 @@
-"""``periodic-gp data``: what it says and what it keeps."""
+"""Tests of ``periodic-gp data``."""
 
 import re
 import zipfile
@@ -40,7 +40,7 @@ def test_data_import_makes_measurements_available(data_folder: Path, madrid_file
     result = call("data", "import", str(madrid_files / "Anio2018.zip"))
     assert result.returncode == 0, result.stderr
     assert "Madrid 2018: 365 days from 2018-01-01 to 2018-12-31, 24 stations" in result.stdout
-    assert f"Kept in {data_folder}" in result.stdout
+    assert f"Stored in {data_folder}" in result.stdout
     listed = call("data", "list").stdout
     assert "12 files, from Anio2018.zip" in listed
     provenance = call("data", "list", "--provenance").stdout
@@ -60,23 +60,23 @@ def test_data_import_prints_skipped_files(data_folder: Path, tmp_path: Path) -> 
     (tmp_path / "files" / "a.csv").write_bytes(csv(csv_line()))
     (tmp_path / "files" / "notes.txt").write_text("hello")
     out = call("data", "import", str(tmp_path / "files")).stdout
-    assert "passed over: notes.txt" in out
+    assert "Ignored, not files of the portal: notes.txt" in out
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("data", "import", "nowhere"), "there is no file or folder 'nowhere'"),
+        (("data", "import", "nowhere"), "the file or folder 'nowhere' does not exist"),
         (("data", "import", "page.zip"), "page.zip is damaged or in another format"),
         (("data", "import", "cut.csv"), "cut.csv, line 2, has "),
-        (("data", "download", "paris", "--year", "2018"), "there is no source 'paris'"),
-        (("data", "download", "madrid", "--year", "1999"), "there is no address for 1999"),
+        (("data", "download", "paris", "--year", "2018"), "unknown source 'paris'"),
+        (("data", "download", "madrid", "--year", "1999"), "no address is known for 1999"),
         (
             ("data", "download", "madrid", "--year", "2018", "--url", "ftp://x"),
             "the address must start with https://",
         ),
         (("data", "check", "nowhere.csv"), "cannot read 'nowhere.csv'"),
-        (("data", "check", "page.zip"), "cannot tell the format of 'page.zip'"),
+        (("data", "check", "page.zip"), "unknown format of 'page.zip'"),
         (("data", "check", "cut.csv", "--picture", "x.gif"), "a picture's name must end in"),
         (("data", "check", "two.csv", "--time-column", "when"), "when"),
         (
@@ -84,9 +84,15 @@ def test_data_import_prints_skipped_files(data_folder: Path, tmp_path: Path) -> 
             "duplicates must be one of error, mean",
         ),
         (("data", "check", "two.csv", "--time-format", "%Y%Y"), "cannot read the times in column"),
-        (("play", "PeriodicGP-Replay-v0:data=two.csv", "fixed"), "period must be given"),
+        (
+            ("play", "PeriodicGP-Replay-v0:data=two.csv", "fixed"),
+            "period, the length of the season in steps, must be given",
+        ),
         (("play", "PeriodicGP-Replay-v0:data=none.csv", "fixed"), "cannot read 'none.csv'"),
-        (("play", "PeriodicGP-Madrid-v0:magnitude=O3", "fixed"), "only NO (simulated), not O3"),
+        (
+            ("play", "PeriodicGP-Madrid-v0:magnitude=O3", "fixed"),
+            "only NO is available (simulated), not O3",
+        ),
         (("play", "PeriodicGP-Madrid-v0:strt=x", "fixed"), "did you mean 'start'?"),
         (("play", "PeriodicGP-Madrid-v0:start", "fixed"), "there is no environment"),
         (("play", "CartPole-v1", "fixed"), "CartPole-v1 is not an environment of this suite"),
@@ -116,13 +122,13 @@ def test_data_check_prints_season_and_worth(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "A wide table: time in 'time', and a column for each arm." in result.stdout
     assert "The season is 168 steps (7 days)" in result.stdout
-    assert "Knowing the phase gets 94% of what could be gained" in result.stdout
+    assert "Knowing the phase yields 94% of the possible gain" in result.stdout
     assert picture.stat().st_size > 10_000
     least = call("data", "check", str(file), "--objective", "min", "--arms", "Stadium")
     assert least.returncode == 1  # one arm is not a choice
     least = call("data", "check", str(file), "--objective", "min").stdout
     assert "the mean cost per step" in least
-    assert "--objective min" in least.partition("Which agent to use:")[2]
+    assert "--objective min" in least.partition("To choose an agent:")[2]
 
 
 def test_data_list_shows_years_beside_a_damaged_one(data_folder: Path, tmp_path: Path) -> None:
@@ -141,4 +147,4 @@ def test_data_check_names_options_not_arguments(tmp_path: Path) -> None:
         "time,a,b\n2026-01-01 00:00,1,x y\n2026-01-01 01:00,2,3\n2026-01-01 02:00,2,3\n"
     )
     said = " ".join(call("data", "check", "t.csv", cwd=tmp_path).stderr.split())
-    assert "give --na-values 'x y' if nothing was measured" in said
+    assert "give --na-values 'x y' if the value is missing" in said

@@ -1,4 +1,4 @@
-"""Messy files as people have them, from the file to the schedule."""
+"""Tests of schedules from files with irregularities."""
 
 import csv
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.test_evaluation.test_cli import call
 
 
 def plan_of(tmp_path: Path, file: Path, *options: str) -> tuple[str, dict[str, dict[str, str]]]:
-    """What is said about a file, and its schedule by slot."""
+    """Return the output for a file, and its schedule by slot."""
     target = tmp_path / "plan.csv"
     result = call("data", "check", str(file), "--schedule", str(target), *options)
     assert result.returncode == 0, result.stderr
@@ -71,12 +71,12 @@ def test_schedule_of_a_table_with_odd_cells(tmp_path: Path) -> None:
     said, plan = plan_of(tmp_path, file, "--na-values", "geschl.", "--timezone", "Europe/Berlin")
     assert "was read as cp1252" in said
     assert "The decimal mark is a comma." in said
-    assert "10 values taken for missing (geschl.)." in said
+    assert "10 values read as missing (geschl.)." in said
     assert "Clocks were set forward at 2024-03-31 02:00." in said
     assert "The season is 24 steps (1 day)" in said
     assert {plan["03:00"]["arm"], plan["11:00"]["arm"]} == {"Köln"}
     assert plan["12:00"]["arm"] == "Süd"
-    command = said.partition("Which agent to use: periodic-gp ")[2].splitlines()[0]
+    command = said.partition("To choose an agent: periodic-gp ")[2].splitlines()[0]
     assert "--na-values geschl." in command
 
 
@@ -94,7 +94,7 @@ def test_schedule_of_years_of_days(tmp_path: Path, start: str) -> None:
     frame.to_csv(tmp_path / "sales.csv", index=False)
     said, plan = plan_of(tmp_path, tmp_path / "sales.csv")
     assert "The season is 365 steps (365 days)" in said
-    assert "There is also one of 7 steps (7 days)" in said
+    assert "Another season is 7 steps (7 days)" in said
     assert "Schedule by weekday of the month" in said
     assert (plan["Jul Mon"]["arm"], plan["Jan Mon"]["arm"]) == ("ice", "soup")
     assert plan["Jan Sun"]["arm"] == "cake"
@@ -113,13 +113,13 @@ def test_data_example_writes_the_table(tmp_path: Path) -> None:
     target.write_text("mine")
     refused = call("data", "example", str(target))
     assert refused.returncode == 1
-    assert "is there already: choose another name" in refused.stderr
+    assert "already exists: choose another name" in refused.stderr
     assert target.read_text() == "mine"
     for options, message in (
-        (("--schedule", "plan.txt"), "a schedule's name must end in .csv"),
+        (("--schedule", "plan.txt"), "--schedule must end in .csv"),
         (("--schedule", "nowhere/plan.csv"), "cannot write 'nowhere/plan.csv'"),
-        (("--encoding", "klingon"), "there is no encoding 'klingon'"),
-        (("--timezone", "Atlantis"), "there is no time zone 'Atlantis'"),
+        (("--encoding", "klingon"), "unknown encoding 'klingon'"),
+        (("--timezone", "Atlantis"), "unknown timezone 'Atlantis'"),
     ):
         call("data", "example", "other.csv", cwd=tmp_path)
         wrong = call("data", "check", "other.csv", *options, cwd=tmp_path)

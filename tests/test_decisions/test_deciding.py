@@ -1,4 +1,4 @@
-"""A decider does what its agent would, in names and times, and nothing else."""
+"""Tests of deciders: agents with names and times."""
 
 import math
 import re
@@ -131,20 +131,20 @@ def test_choose_allows_several_choices_at_once() -> None:
         ({"arms": ["one"]}, "2 to 1,000 different names"),
         ({"arms": ["one", "one"]}, "different names"),
         ({"arms": "one"}, "a list of names"),
-        ({"arms": ["one", " two"]}, "printable word"),
+        ({"arms": ["one", " two"]}, "printable text"),
         ({"arms": ["one", ""]}, "1 to 200 letters"),
         ({"step": "2 moons"}, "step must be a length of time"),
         ({"seasons": "1 day"}, "seasons must be a list"),
         ({"seasons": ["30 min"]}, "longer than the step"),
         ({"agent": "no-such-agent"}, "there is no agent 'no-such-agent'"),
         ({"agent": "ucb1:nonsense=3"}, "ucb1 has no setting 'nonsense'"),
-        ({"agent": "phase-ucb", "seasons": []}, "cannot be made for 2 arms and seasons none"),
-        ({"timezone": "Mars"}, "there is no time zone"),
+        ({"agent": "phase-ucb", "seasons": []}, "cannot be created for 2 arms and seasons none"),
+        ({"timezone": "Mars"}, "unknown timezone"),
         ({"objective": "most"}, "'max' or 'min'"),
         ({"explore": 1.5}, "between 0 and 1"),
         ({"explore": math.nan}, "between 0 and 1"),
         ({"remember": 0}, "remember must be a whole number"),
-        ({"start": "soon"}, "a time is written like"),
+        ({"start": "soon"}, "a time must be a datetime or text like"),
     ],
 )
 def test_decider_refuses_bad_settings(settings: dict[str, Any], words: str) -> None:
@@ -163,21 +163,21 @@ def snapshot(decider: Decider) -> Any:
 @pytest.mark.parametrize(
     ("attempt", "words"),
     [
-        (lambda d, c: d.tell("99-abcdef", 1.0), "there is no choice '99-abcdef'"),
-        (lambda d, c: d.tell(7, 1.0), "there is no choice 7"),
-        (lambda d, c: d.tell(c[0].id, 2.0), "was told already: 1"),
-        (lambda d, c: d.tell(c[1].id, math.nan), "a reward is a finite number"),
-        (lambda d, c: d.tell(c[1].id, math.inf), "a reward is a finite number"),
-        (lambda d, c: d.tell(c[1].id, "good"), "a reward is a finite number"),
-        (lambda d, c: d.tell(c[1].id, None), "a reward is a finite number"),
-        (lambda d, c: d.choose("2026-11-15 23:00"), "is before the start, which is 2026-11-16 09"),
+        (lambda d, c: d.tell("99-abcdef", 1.0), "unknown choice '99-abcdef'"),
+        (lambda d, c: d.tell(7, 1.0), "unknown choice 7"),
+        (lambda d, c: d.tell(c[0].id, 2.0), "is already known: 1"),
+        (lambda d, c: d.tell(c[1].id, math.nan), "a reward must be a finite number"),
+        (lambda d, c: d.tell(c[1].id, math.inf), "a reward must be a finite number"),
+        (lambda d, c: d.tell(c[1].id, "good"), "a reward must be a finite number"),
+        (lambda d, c: d.tell(c[1].id, None), "a reward must be a finite number"),
+        (lambda d, c: d.choose("2026-11-15 23:00"), "is before the start, 2026-11-16 09"),
         (lambda d, c: d.plan("2026-11-15 23:00"), "is before the start"),
         (lambda d, c: d.plan(steps=0), "steps must be a whole number"),
-        (lambda d, c: d.add_arm("sales"), "there is an arm 'sales' already"),
-        (lambda d, c: d.retire_arm("chat"), "there is no arm 'chat'; there are billing, sales"),
+        (lambda d, c: d.add_arm("sales"), "the arm 'sales' already exists"),
+        (lambda d, c: d.retire_arm("chat"), "unknown arm 'chat': the arms are billing, sales"),
         (lambda d, c: d.retire_arm("sales"), "needs at least two arms"),
         (lambda d, c: d.learn(table(2)), "is before the start"),
-        (lambda d, c: d.learn(table(2, ["billing", "chat"])), "an arm 'chat' that the decider"),
+        (lambda d, c: d.learn(table(2, ["billing", "chat"])), "an unknown arm 'chat'"),
         (lambda d, c: d.learn(3), "data must be a path or a DataFrame"),
         (lambda d, c: d.learn("none.csv"), "cannot read 'none.csv'"),
     ],
@@ -208,7 +208,9 @@ def test_decider_reports_a_failing_agent(tmp_path: Path) -> None:
     with pytest.raises(DeciderError, match="could not learn: no losses"):
         decider.tell(choice.id, -1.0)
     decider.tell(choice.id, 1.0)
-    with pytest.raises(DeciderError, match="could not choose: an action is a whole number below 2"):
+    with pytest.raises(
+        DeciderError, match="could not choose: an action must be a whole number below 2"
+    ):
         decider.choose("2026-11-16 04:00")
     assert len(decider.log) == 1
 
@@ -217,7 +219,7 @@ def test_decider_reports_a_failing_agent(tmp_path: Path) -> None:
 
 
 def test_choose_logs_exact_probabilities() -> None:
-    """Of 2,000 choices 10 % deviate by four standard deviations once in 16,000 seeds."""
+    """The false-alarm rate is one in 16,000 seeds (four standard deviations of 2,000 choices)."""
     decider = kiosk(arms=["a", "b", "c", "d"], explore=0.4)
     decider.learn(table(7, ["a", "b"]).assign(b=1.0, c=0.0, d=2.0))
     planned = decider.plan("2026-11-16 00:00", steps=1).table["arm"][0]
@@ -323,7 +325,7 @@ def test_decider_remembers_a_bounded_number(file_agent: str) -> None:
         live(decider, 100)
         assert len(decider.log) == 40
         assert len(decider._journal.events) <= 40
-        with pytest.raises(DeciderError, match="older than the 40 choices"):
+        with pytest.raises(DeciderError, match="older than the 40 stored choices"):
             decider.tell(first.id, 1.0)
 
 

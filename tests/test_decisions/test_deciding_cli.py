@@ -1,4 +1,4 @@
-"""The commands ``decide``: each does one thing with one file."""
+"""Tests of the commands ``decide``."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ INIT = ("init", "k", "--arms", "billing", "--arms", "sales", "--step", "1h", "--
 
 
 def decide(folder: Path, *words: str, fails: bool = False) -> str:
-    """What a command says."""
+    """Return the output of a command."""
     done = call("decide", *words, cwd=folder)
     assert done.returncode == int(fails), done.stdout + done.stderr
     return " ".join((done.stderr if fails else done.stdout).split())
@@ -27,19 +27,23 @@ def decide(folder: Path, *words: str, fails: bool = False) -> str:
 def test_decide_from_init_to_retire_arm(tmp_path: Path) -> None:
     table(7).to_csv(tmp_path / "past.csv")
     said = decide(tmp_path, *INIT, *QUICK, "--timezone", "Europe/Madrid", "--objective", "min")
-    assert said.startswith("Made k: billing, sales, every 1 hour Next: periodic-gp decide learn k ")
+    assert said.startswith(
+        "Created k: billing, sales, every 1 hour Next: periodic-gp decide learn k "
+    )
     assert decide(tmp_path, "learn", "k", "past.csv") == "Learned 336 rewards from past.csv"
     answer = json.loads(decide(tmp_path, "ask", "k", "--at", "2026-11-16 00:00", "--json"))
     assert (answer["arm"], answer["probability"]) == ("sales", 1.0)
     assert answer["time"] == "2026-11-16 00:00:00+01:00"
-    assert decide(tmp_path, "tell", "k", answer["id"], "-12.5").startswith("Learned that 1-")
+    assert decide(tmp_path, "tell", "k", answer["id"], "-12.5").startswith(
+        "Learned the reward -12.5 of 1-"
+    )
     again = decide(tmp_path, "tell", "k", answer["id"], "1", fails=True)
-    assert again == f"Error: the reward of choice {answer['id']} was told already: -12.5"
+    assert again == f"Error: the reward of choice {answer['id']} is already known: -12.5"
     shown = decide(tmp_path, "ask", "k", "--at", "2026-11-16 12:00")
     assert shown.startswith("arm billing id 2-")
     assert "expected 1" in shown
     said = decide(tmp_path, "log", "k", "log.csv")
-    assert said == "Wrote the log into log.csv; 1 reward is not told yet"
+    assert said == "Wrote the log into log.csv; 1 reward is not known yet"
     assert pd.read_csv(tmp_path / "log.csv")["reward"].tolist()[0] == -12.5
     assert "billing" in decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "24")
     decide(tmp_path, "plan", "k", "--at", "2026-11-17", "--steps", "30", "--csv", "plan.csv")
@@ -51,11 +55,11 @@ def test_decide_from_init_to_retire_arm(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (INIT, "'k' is there already"),
-        (("ask", "none"), "none': make a decider with periodic-gp decide init"),
-        (("ask", "k", "--at", "soon"), "a time is written like"),
-        (("tell", "k", "1-000000", "3"), "there is no choice '1-000000'"),
-        (("tell", "k", "1-000000", "nan"), "there is no choice"),
+        (INIT, "'k' already exists"),
+        (("ask", "none"), "none' does not exist: create a decider with periodic-gp decide init"),
+        (("ask", "k", "--at", "soon"), "a time must be a datetime or text like"),
+        (("tell", "k", "1-000000", "3"), "unknown choice '1-000000'"),
+        (("tell", "k", "1-000000", "nan"), "unknown choice"),
         (("plan", "k", "--picture", "plan.doc"), "a picture's name must end in"),
         (("learn", "k", "none.csv"), "cannot read 'none.csv'"),
         (("plan", "k", "--steps", "0"), "steps must be a whole number"),
@@ -101,16 +105,16 @@ def test_decide_open_lists_choices(tmp_path: Path) -> None:
     (row,) = json.loads(decide(tmp_path, "open", "k", "--json"))
     assert row == {"choice_id": second.id, "time": "2026-11-16 10:00:00", "arm": second.arm}
     decide(tmp_path, "tell", "k", second.id, "3")
-    assert decide(tmp_path, "open", "k") == "No choice is open: all rewards were told."
+    assert decide(tmp_path, "open", "k") == "No choice is open: all rewards are known."
     assert json.loads(decide(tmp_path, "open", "k", "--json")) == []
 
 
 def test_decide_log_overwrites_only_if_asked(tmp_path: Path) -> None:
     kiosk().save(tmp_path / "k")
     (tmp_path / "log.csv").write_text("mine")
-    assert "'log.csv' is there already" in decide(tmp_path, "log", "k", "log.csv", fails=True)
+    assert "'log.csv' already exists" in decide(tmp_path, "log", "k", "log.csv", fails=True)
     plan = ("plan", "k", "--at", "2026-11-05", "--csv", "log.csv")
-    assert "'log.csv' is there already" in decide(tmp_path, *plan, fails=True)
+    assert "'log.csv' already exists" in decide(tmp_path, *plan, fails=True)
     assert (tmp_path / "log.csv").read_text() == "mine"
     decide(tmp_path, "log", "k", "log.csv", "--overwrite")
     assert (tmp_path / "log.csv").read_text().startswith("time,arm,")
@@ -121,12 +125,15 @@ def test_decide_plan_draws_a_picture(tmp_path: Path) -> None:
     decider.learn(table(3))
     decider.save(tmp_path / "k")
     words = ("plan", "k", "--at", "2026-11-05", "--steps", "3", "--picture", "plan.png")
-    assert decide(tmp_path, *words).endswith("Drew it into plan.png")
+    assert decide(tmp_path, *words).endswith("Wrote the figure into plan.png")
     assert (tmp_path / "plan.png").stat().st_size > 1000
     early = decide(tmp_path, "ask", "k", "--at", "2020-01-01", fails=True)
-    assert "make the decider with --start ..." in early
+    assert "create the decider with an earlier --start ..." in early
     unknown = decide(tmp_path, "init", "z", *INIT[2:], "--agent", "qqqq", fails=True)
-    assert unknown == "Error: there is no agent 'qqqq'; periodic-gp agents lists those there are"
+    assert (
+        unknown
+        == "Error: there is no agent 'qqqq'; 'periodic-gp agents' lists the available agents"
+    )
 
 
 def test_decide_learn_reports_skipped_rewards(tmp_path: Path) -> None:
@@ -135,9 +142,9 @@ def test_decide_learn_reports_skipped_rewards(tmp_path: Path) -> None:
     decide(tmp_path, "learn", "k", "past.csv")
     done = call("decide", "learn", "k", "past.csv", cwd=tmp_path)
     assert done.returncode == 0
-    assert "passed over: 'other'" in done.stderr
+    assert "ignored: 'other'" in done.stderr
     assert "96 of 96 rewards" in done.stderr
-    assert "skipped; --again lets them count again" in done.stderr
+    assert "skipped; --again counts them again" in done.stderr
     assert "Learned 0 rewards" in done.stdout
     assert "Learned 96" in decide(tmp_path, "learn", "k", "past.csv", "--again")
 

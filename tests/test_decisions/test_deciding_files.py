@@ -1,4 +1,4 @@
-"""Deciders in files: the same afterwards, shared by processes, and safe from kills."""
+"""Tests of files of deciders: exact continuation, sharing and atomic writes."""
 
 import errno
 import os
@@ -64,7 +64,7 @@ def test_load_replays_agents_that_cannot_be_saved(tmp_path: Path, file_agent: st
     for hours, first in ((30, "2026-11-16"), (200, "2026-11-18")):  # the second forgets something
         live(one, hours, first)
         one.save(tmp_path / "kiosk")
-        with pytest.raises(DeciderError, match="which is not registered: give agent="):
+        with pytest.raises(DeciderError, match="which is not registered: pass agent="):
             Decider.load(tmp_path / "kiosk")
         two = Decider.load(tmp_path / "kiosk", agent=file_agent)
         assert live(one, 30, "2026-11-27") == live(two, 30, "2026-11-27")
@@ -109,7 +109,7 @@ def test_opened_keeps_the_file_after_an_error(tmp_path: Path) -> None:
             decider.choose("2026-11-16")
             decider.tell("no id", 1.0)
 
-    with pytest.raises(DeciderError, match="there is no choice"):
+    with pytest.raises(DeciderError, match="unknown choice"):
         choose_and_fail()
     assert path.read_bytes() == before
     assert sorted(p.name for p in tmp_path.iterdir() if p.suffix != ".lock") == ["kiosk"]
@@ -117,7 +117,7 @@ def test_opened_keeps_the_file_after_an_error(tmp_path: Path) -> None:
 
 def test_load_refuses_damaged_files(tmp_path: Path) -> None:
     path = tmp_path / "kiosk"
-    with pytest.raises(DeciderError, match="there is no file"):
+    with pytest.raises(DeciderError, match="does not exist"):
         Decider.load(path)
     decider = kiosk()
     live(decider, 30)
@@ -193,9 +193,9 @@ def test_save_keeps_the_file_on_a_full_disk(
 
 
 def test_save_needs_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(DeciderError, match="there is no folder"):
+    with pytest.raises(DeciderError, match="does not exist"):
         kiosk().save(tmp_path / "nowhere" / "kiosk")
-    with pytest.raises(DeciderError, match="there is no file"), Decider.opened(tmp_path / "none"):
+    with pytest.raises(DeciderError, match="does not exist"), Decider.opened(tmp_path / "none"):
         pass
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(DeciderError, match="cannot write"):

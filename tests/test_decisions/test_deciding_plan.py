@@ -1,4 +1,4 @@
-"""A plan says what is a trial, and where what was seen contradicts what is believed."""
+"""Tests of plans: trials, past means and warnings."""
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,7 @@ def test_plan_marks_trials(objective: str) -> None:
 def test_learn_skips_known_rewards() -> None:
     decider, once = kiosk(agent="ucb1"), kiosk(agent="ucb1")
     assert decider.learn(table(2)) == once.learn(table(3)) - 48 == 96
-    with pytest.warns(UserWarning, match="96 of 144 rewards .* known already and are skipped"):
+    with pytest.warns(UserWarning, match="96 of 144 rewards .* already known and were skipped"):
         assert decider.learn(table(3)) == 48
     with pytest.warns(UserWarning, match="144 of 144 rewards"):
         assert decider.learn(table(3)) == 0
@@ -139,7 +139,7 @@ def test_learn_keeps_a_repeated_hour() -> None:
 def test_learn_warns_of_other_columns() -> None:
     odd = table(1, ["billing", "sales"]).assign(Störung=3.0)
     decider = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
-    said = "passed over: 'Störung'; nothing is learned of 'chat'"
+    said = "ignored: 'Störung'; no column for 'chat'"
     with pytest.warns(UserWarning, match=said):
         assert decider.learn(odd) == 48
     fresh = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
@@ -147,5 +147,5 @@ def test_learn_warns_of_other_columns() -> None:
     long = odd.reset_index().melt("time", var_name="arm", value_name="reward")
     other = Decider(["billing", "sales", "chat"], step="1h", agent="ucb1")
     assert other.learn(long, arms=["billing", "sales"]) == 48
-    with pytest.raises(DeciderError, match="has an arm 'Störung' that the decider does not"):
+    with pytest.raises(DeciderError, match="has an unknown arm 'Störung'"):
         other.learn(long, arms=["billing", "Störung"])

@@ -1,4 +1,4 @@
-"""``periodic-gp data log``: what it says, what it refuses, and what it leaves to ``data check``."""
+"""Tests of ``periodic-gp data log``."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_data_log_describes_a_log(path: Path) -> None:
     assert "959 decisions at 959 times, 2024-01-01 00:00 to 2024-02-09 23:00" in said.stdout
     assert "1 row without a reward left out" in said.stdout
     assert "With a season of 24 steps there are 24 phases and 40 blocks" in said.stdout
-    assert "No period was given: it is taken for a day." in said.stdout
+    assert "No period was given: assuming a day." in said.stdout
     assert "billing" in said.stdout
     assert "value per step" not in said.stdout
 
@@ -69,7 +69,7 @@ def test_data_log_judges_policies(path: Path) -> None:
     table = call("data", "log", str(path), *options[:2], "--estimator", "ips", "--estimator", "dm")
     lines = [line.split() for line in table.stdout.splitlines() if line.startswith("arm:billing ")]
     assert [line[1] for line in lines] == ["ips", "dm"]
-    assert "Note on arm:billing: by the model alone" in table.stdout
+    assert "Note on arm:billing: the estimate relies on the model" in table.stdout
 
 
 def test_data_log_refuses_without_overlap(path: Path) -> None:
@@ -79,13 +79,13 @@ def test_data_log_refuses_without_overlap(path: Path) -> None:
     asked = ("data", "log", str(path), "--policy", "arm:sales")
     said = call(*asked)
     assert said.returncode == 1
-    assert "the log cannot tell about arm:sales: in 32% of the steps" in said.stderr
+    assert "the log cannot evaluate arm:sales: in 32% of the steps" in said.stderr
     assert "the log's own policy" in said.stdout  # all else is said
-    assert "such as 'sales' at 04:00; --partial answers for the other steps" in said.stderr
+    assert "such as 'sales' at 04:00; --partial evaluates the other steps" in said.stderr
     assert "00:00, 01:00, 02:00" in said.stdout  # where sales was never chosen
     partly = call(*asked, "--partial")
     assert partly.returncode == 0, partly.stderr
-    assert "of 68% of the steps; the log cannot tell about the others" in partly.stdout
+    assert "estimate for 68% of the steps; the log does not support the others" in partly.stdout
 
 
 def test_data_log_names_the_options_for_unclear_columns(path: Path) -> None:
@@ -100,10 +100,10 @@ def test_data_log_names_the_options_for_unclear_columns(path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (("--policy", "foo"), "a policy is"),
+        (("--policy", "foo"), "a policy must be"),
         (("--policy", "schedule:none.csv"), "cannot read 'none.csv'"),
-        (("--policy", "agent:nobody"), "there is no agent 'nobody'"),
-        (("--estimator", "best"), "there is no estimator 'best': there are"),
+        (("--policy", "agent:unknown"), "there is no agent 'unknown'"),
+        (("--estimator", "best"), "unknown estimator 'best': expected"),
     ],
 )
 def test_data_log_checks_options_before_the_file(asked: tuple[str, str], sentence: str) -> None:
@@ -147,10 +147,7 @@ def test_data_check_and_data_log_point_to_each_other(path: Path) -> None:
 def test_data_log_needs_a_period_for_numbers(path: Path) -> None:
     log = pd.read_csv(path)
     log.assign(time=range(len(log))).to_csv(path, index=False)
-    assert (
-        "give the length of a season in steps, as --period 24"
-        in call("data", "log", str(path)).stderr
-    )
+    assert "--period must be given" in call("data", "log", str(path)).stderr
     assert call("data", "log", str(path), "--period", "24").returncode == 0
     assert (
         "clip must be above 0"
@@ -161,7 +158,7 @@ def test_data_log_needs_a_period_for_numbers(path: Path) -> None:
 # --- schedules -------------------------------------------------------------------------------
 
 
-def written(folder: Path, text: str) -> Path:
+def duration_text(folder: Path, text: str) -> Path:
     (folder / "plan.csv").write_text(text)
     return folder / "plan.csv"
 
@@ -179,8 +176,8 @@ def written(folder: Path, text: str) -> Path:
     ],
 )
 def test_read_schedule_refuses_other_forms(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DecisionLogError, match="is no schedule"):
-        read_schedule(written(tmp_path, text))
+    with pytest.raises(DecisionLogError, match="is not a schedule"):
+        read_schedule(duration_text(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -196,11 +193,13 @@ def test_read_schedule_reads_plans_of_data_check(
     tmp_path: Path, slots: list[str], form: str
 ) -> None:
     text = f"phase,when,arm,low\n0,{slots[0]},a,\n1,{slots[1]},b,\n"
-    plan = read_schedule(written(tmp_path, text))
+    plan = read_schedule(duration_text(tmp_path, text))
     assert (plan.slots, plan.plan) == (form, {slots[0]: "a", slots[1]: "b"})
 
 
 @pytest.mark.parametrize("text", ["", "arm:", "best", "schedule:"])
 def test_parse_policy_refuses_other_text(text: str) -> None:
-    with pytest.raises(DecisionLogError, match=r'a policy is "arm:NAME", "schedule:FILE\.csv"'):
+    with pytest.raises(
+        DecisionLogError, match=r'a policy must be "arm:NAME", "schedule:FILE\.csv"'
+    ):
         parse_policy(text)

@@ -36,7 +36,7 @@ def some_log(
 
 
 def uniform_log(seed: int = 0, n: int = 400, arms: int = 3, period: int = 10) -> DecisionLog:
-    """Rewards of mean arm + [phase is the arm's], noise 1."""
+    """Return a log with mean rewards arm + [phase is the arm's] and noise 1."""
     rng = np.random.default_rng(seed)
     arm = rng.integers(0, arms, n)
     mean = arm + (np.arange(n) % period == arm)
@@ -155,7 +155,7 @@ def test_ratios_are_unbiased_over_all_logs() -> None:
 
 
 def test_model_equals_the_dense_posterior() -> None:
-    """Against the dense engine, which sees row by row, with the same kernel and noise."""
+    """The posterior equals that of the dense engine on single rows."""
     rng = np.random.default_rng(2)
     n, arms, period = 60, 3, 6.0
     seasons = split_seasons(np.arange(n), period)
@@ -212,7 +212,7 @@ def test_cross_fit_ignores_its_own_fold() -> None:
 
 
 def scheduled(n: int = 200, p: float | None = 1.0) -> DecisionLog:
-    """Arm a in the first half of each season of ten, b in the second, never c."""
+    """Return a log with arm a in the first half of each season, b in the second, never c."""
     arm = np.where(np.arange(n) % 10 < 5, 0, 1)
     return some_log(arm, np.ones(n), None if p is None else np.full(n, p))
 
@@ -221,7 +221,7 @@ def scheduled(n: int = 200, p: float | None = 1.0) -> DecisionLog:
 @pytest.mark.parametrize("estimator", ["dr", "ips", "dm"])
 def test_evaluate_refuses_without_overlap(p: float | None, estimator: str) -> None:
     asked = OffPolicy(log=scheduled(p=p), period=10.0)
-    said = r"cannot tell about arm:a: in 50% of the steps .* such as 'a' at phase 5; partial=True"
+    said = r"cannot evaluate arm:a: in 50% of the steps .* such as 'a' at phase 5; partial=True"
     with pytest.raises(DecisionLogError, match=said):
         asked.evaluate(FixedArm("a"), estimator)
 
@@ -232,7 +232,7 @@ def test_evaluate_partial_counts_its_rows() -> None:
     assert found.value.estimate == pytest.approx(1.0)
     assert found.blind == 0.5
     assert found.rows == 100
-    assert found.notes == ("of 50% of the steps; the log cannot tell about the others",)
+    assert found.notes == ("estimate for 50% of the steps; the log does not support the others",)
     with pytest.raises(DecisionLogError, match="in 100% of the steps"):
         asked.evaluate(FixedArm("c"), "ips")
 
@@ -255,26 +255,26 @@ def test_evaluate_refuses_too_few_rows() -> None:
     arm = np.zeros(200)
     arm[::20] = 1
     log = some_log(arm, np.ones(200), np.where(arm == 1, 0.05, 0.95))
-    said = "what agrees with it counts as 10.0 rows, and at least 20 are needed"
+    said = "rows that agree with it is 10.0, but at least 20 are needed"
     with pytest.raises(DecisionLogError, match=said):
         OffPolicy(log=log, period=10.0, phases=1).evaluate(FixedArm("b"), "snips")
 
 
 def test_evaluate_refuses_the_model_on_its_own_choice() -> None:
     with pytest.raises(
-        DecisionLogError, match="cannot judge best-per-phase, which it chose itself"
+        DecisionLogError, match="cannot evaluate best-per-phase, which the model itself chose"
     ):
         OffPolicy(log=uniform_log(), period=10.0).evaluate(BestPerPhase(), "dm")
 
 
 def test_evaluate_refuses_unknown_names() -> None:
     asked = OffPolicy(log=uniform_log(), period=10.0)
-    with pytest.raises(DecisionLogError, match="there is no arm 'x' in a log: there are a, b, c"):
+    with pytest.raises(DecisionLogError, match="unknown arm 'x': the arms of a log are a, b, c"):
         asked.evaluate(FixedArm("x"))
-    with pytest.raises(DecisionLogError, match="there is no estimator 'magic'"):
+    with pytest.raises(DecisionLogError, match="unknown estimator 'magic'"):
         asked.evaluate(FixedArm("a"), "magic")
-    with pytest.raises(DecisionLogError, match="there is no agent 'nobody'"):
-        replay_agent(asked, "nobody")
+    with pytest.raises(DecisionLogError, match="there is no agent 'unknown'"):
+        replay_agent(asked, "unknown")
     with pytest.raises(DecisionLogError, match="plan has no arm for step 1"):
         asked.evaluate(ScheduledArms("plan", "step", {"step 0": "a"}))
     with pytest.raises(DecisionLogError, match="are plain numbers"):
@@ -286,7 +286,7 @@ def test_evaluate_notes_estimates_and_cuts() -> None:
     asked = OffPolicy(log=log, period=10.0, estimated=True, clip=2.0)
     notes = asked.evaluate(FixedArm("a"), "ips").notes
     assert notes[0].startswith("probabilities were estimated")
-    assert notes[1] == "weights were cut to 2, which biases the estimate"
+    assert notes[1] == "weights were clipped at 2, which biases the estimate"
 
 
 # --- agents ----------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_replay_agent_learns() -> None:
 
 
 def test_replay_agent_is_unbiased() -> None:
-    """In forty logs as in forty lives of as many decisions: five standard errors apart at most."""
+    """Means of forty logs and forty episodes differ by at most five standard errors."""
     gaps = []
     for seed in range(40):
         log = uniform_log(seed, n=300, period=1000)

@@ -1,4 +1,4 @@
-"""Logs are told from tables of all rewards, and read as people write them."""
+"""Tests of detecting and reading logs."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 
 from periodic_decisions.logs.describe import describe, guess_period
 from periodic_decisions.logs.log import DecisionLogError, split_seasons
-from periodic_decisions.logs.reading import read_log, tell_kind
+from periodic_decisions.logs.reading import detect_kind, read_log
 from periodic_envs.data import DataError
 
 
@@ -30,13 +30,13 @@ def frame(n: int = 8, **columns: object) -> pd.DataFrame:
         ("none.csv", False),  # reading it reports the error
     ],
 )
-def test_tell_kind_finds_logs(rows: object, is_log: bool) -> None:
-    assert tell_kind(rows)[0] == is_log
+def test_detect_kind_finds_logs(rows: object, is_log: bool) -> None:
+    assert detect_kind(rows)[0] == is_log
 
 
 def test_read_log_refuses_a_wide_table(tmp_path: Path) -> None:
     wide = pd.DataFrame({"time": range(5), "a": 1.0, "b": 2.0})
-    assert not tell_kind(wide)[0]
+    assert not detect_kind(wide)[0]
     with pytest.raises(DecisionLogError, match="has a column for each arm; a log is a long table"):
         read_log(wide)
 
@@ -69,7 +69,7 @@ def test_read_log_takes_other_numbers_for_contexts() -> None:
     assert log.contexts[:, 0].tolist() == list(range(8))
     assert read_log(frame(queue=1.0, load=1.0), context_columns=["load"]).context_names == ("load",)
     with pytest.raises(
-        DecisionLogError, match="row 2 of the DataFrame has nothing in column 'queue'"
+        DecisionLogError, match="row 2 of the DataFrame has no value in column 'queue'"
     ):
         read_log(frame(queue=[0.0, 1.0, np.nan, 3.0, 4.0, 5.0, 6.0, 7.0]))
 
@@ -114,7 +114,7 @@ def test_read_log_leaves_out_rows_without_probability() -> None:
     assert "2 rows without a probability left out" in log.notes
     assert log.unknown == 0
     with pytest.raises(
-        DecisionLogError, match="row 0 of the DataFrame has nothing in column 'prob"
+        DecisionLogError, match="row 0 of the DataFrame has no value in column 'prob"
     ):
         read_log(frame(probability=[np.nan] * 5 + [0.5] * 3))
 
@@ -145,7 +145,7 @@ def test_read_log_needs_a_step_for_irregular_times() -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (frame(arm="a"), "a choice needs at least two arms, the DataFrame has only 'a'"),
+        (frame(arm="a"), "at least two arms are required, the DataFrame has only 'a'"),
         (frame(reward=[1.0] * 7 + [1e200]), r"row 7 of the DataFrame has 1e\+200 in column"),
         (frame(reward=np.nan), "the DataFrame has no row with a reward"),
         (frame(probability=0.5, pscore=0.5), "more than one column that may be the probability"),
@@ -191,5 +191,5 @@ def test_describe_names_unseen_phases() -> None:
 
 def test_describe_names_impossible_probabilities() -> None:
     log = read_log(frame(48, probability=0.1))
-    said = "They cannot all be right: the mean of 1 / probability is 10, and with 2 arms"
+    said = "They are inconsistent: the mean of 1 / probability is 10"
     assert any(line.startswith(said) for line in describe(log, split_seasons(log.step, 4.0)))

@@ -1,4 +1,4 @@
-"""``periodic-gp learn-prior``: what it learns, what that is worth, and what it refuses."""
+"""Tests of ``periodic-gp learn-prior``."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def replay_of(file: Path) -> gym.Env:
 
 @pytest.mark.parametrize("unit", [1.0, 1e5])
 def test_learned_prior_pays_on_fresh_data(tmp_path: Path, unit: float) -> None:
-    """Whatever the unit: variances in squares of 1e5 are none that an agent would read."""
+    """The prior pays in any unit: variances must stay within the limits of agents."""
     old = table(tmp_path / "old.csv", measurements(40, 0, unit))
     prior = tmp_path / "prior.json"
     result = call("learn-prior", str(old), "--period", str(PERIOD), "--out", str(prior))
@@ -49,7 +49,7 @@ def test_learned_prior_pays_on_fresh_data(tmp_path: Path, unit: float) -> None:
     assert first == "Learned from 40 seasons of 12 steps: 6 arms, on the scale identity."
     assert second == f"Wrote {prior}: {prior.stat().st_size:,} bytes."
     assert use.startswith(
-        f"Use it as auto-gp-ucb:prior={prior}, in windows that begin at the phase"
+        f"Use it as auto-gp-ucb:prior={prior}, in windows that start at the phase"
     )
     new = table(tmp_path / "new.csv", measurements(8, 1, unit))
     informed, plain = (
@@ -126,8 +126,8 @@ def test_likeliest_transform_follows_the_noise(scale: str) -> None:
         ((), "--period must be given"),
         (("--period", "70"), "at least 3 seasons: the data have 120 steps, 1.7 seasons of 70"),
         (("--period", "50"), "at least 3 seasons: the data have 120 steps, 2.4 seasons of 50"),
-        (("--period", "1"), "period must be a number of steps of at least 2, got 1"),
-        (("--period", "nan"), "period must be a number of steps of at least 2, got nan"),
+        (("--period", "1"), "period must be finite and at least 2 steps, got 1"),
+        (("--period", "nan"), "period must be finite and at least 2 steps, got nan"),
         (("--period", "12", "--transform", "cube"), "transform must be one of auto, identity"),
         (("--period", "12", "--years", "2016"), "--years is for madrid"),
         (("--period", "12", "--start", "999"), "start must be a time of the data"),
@@ -157,16 +157,18 @@ def test_learn_prior_refuses_bad_files(tmp_path: Path) -> None:
     bad.write_text("no table\n")
     refused("learn-prior", str(bad), *out, says="bad.csv")
     same = table(tmp_path / "same.csv", np.ones((60, 3)))
-    refused("learn-prior", str(same), *out, says="all the same: there is nothing to learn")
+    refused("learn-prior", str(same), *out, says="all equal: a prior cannot be learned")
     away = str(tmp_path / "none" / "prior.json")
     for place in (away, str(tmp_path)):
-        refused("learn-prior", str(same), *out[:3], place, says="give a file in a folder that")
+        refused(
+            "learn-prior", str(same), *out[:3], place, says="expected a file in an existing folder"
+        )
 
 
 def test_learn_prior_refuses_madrid_without_measurements(data_folder: Path, tmp_path: Path) -> None:
     madrid = ("learn-prior", "madrid", "--out", str(tmp_path / "prior.json"))
     refused(*madrid, says="the measurements of 2016, 2017 are not imported")
-    refused(*madrid, "--years", "none", says="years are written 2016:2017")
+    refused(*madrid, "--years", "none", says="--years must be like 2016:2017")
     refused(*madrid, "--period", "12", says="the season of madrid has 24 steps")
     refused(*madrid, "--transform", "sqrt", says="--transform is for tables")
 

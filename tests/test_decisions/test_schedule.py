@@ -1,4 +1,4 @@
-"""Which arm when: slots in the words of a calendar, and plans that are no better than they are."""
+"""Tests of schedules and slots of a calendar."""
 
 import csv
 import io
@@ -95,7 +95,7 @@ def test_seasonal_mean_covers() -> None:
 
 
 def test_schedule_by_hand() -> None:
-    """In the second slot the other arm is better, but for one season."""
+    """Return rewards whose other arm is better in the second slot, except in one season."""
     rewards = np.tile([[3.0, 0.0], [1.0, 2.0]], (4, 1))
     rewards[7] = [1.0, 0.0]
     check = check_series(table(rewards, "2024-01-01", "1s"), source="x", period=2)
@@ -112,7 +112,7 @@ def test_schedule_by_hand() -> None:
     assert rows_of(cost)[1]["expected_reward"] == "-1.5"
     assert rows_of(cost)[1]["gain_over_best_fixed_arm"] == "0.5"
     few = check_series(table(rewards[:4], "2024-01-01", "1s"), source="x", period=2)
-    assert "(Only 2 seasons to learn from" in few.schedule.lines()[-1]
+    assert "(Only 2 seasons" in few.schedule.lines()[-1]
     assert rows_of(few)[1]["low"] == ""
 
 
@@ -132,7 +132,7 @@ def test_find_seasons_ranks_the_day_before_a_useless_year() -> None:
     values = year + np.cos(2 * np.pi * (steps - np.array([0.0, 0.5])))
     values = values + 0.5 * np.random.default_rng(0).standard_normal(values.shape)
     series = table(values, "2021-01-01", "1h")
-    found = find_seasons(series.values, grid=series.grid).found
+    found = find_seasons(series.values, grid=series.grid).seasons
     assert [season.period for season in found] == [24, 8760]
     assert found[1].strength > found[0].strength
     assert found[0].gain > 0.5

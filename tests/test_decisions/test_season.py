@@ -23,7 +23,7 @@ STEPS = np.arange(672)[:, None]
 
 
 def noise(kind: str, seed: int, shape: tuple[int, int]) -> np.ndarray:
-    """Things that do not repeat."""
+    """Return series without seasons."""
     rng = np.random.default_rng(seed)
     n = shape[0]
     errors = rng.standard_normal(shape)
@@ -54,9 +54,9 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_find_seasons_finds_none_in_noise(kind: str) -> None:
-    """Of 40 tables at most two: at the highest rate above, other seeds fail once in 60 times."""
+    """At most two of 40 tables have a season: at the highest rate, one in 60 seeds fails."""
     alarms = [
-        find_seasons(noise(kind, seed, shape)).found
+        find_seasons(noise(kind, seed, shape)).seasons
         for seed in range(20)
         for shape in ((60, 2), (200, 3))
     ]
@@ -86,25 +86,25 @@ def test_find_seasons_finds_a_season_in_noise(period: float, drift: str) -> None
 def test_find_seasons_finds_spikes_and_squares() -> None:
     rng = np.random.default_rng(0)
     spikes = 4.0 * (STEPS % 24 == 5) + rng.standard_normal((672, 3))
-    assert [season.period for season in find_seasons(spikes).found] == [24]
+    assert [season.period for season in find_seasons(spikes).seasons] == [24]
     weekly = 8.0 * (STEPS % 168 == 50) + rng.standard_normal((672, 3))
     assert find_seasons(weekly).best.period == 168
     squares = np.where(STEPS % 24 < 12, 1.0, -1.0) * [1.0, -1.0]
-    found = find_seasons(squares).found
+    found = find_seasons(squares).seasons
     assert [season.period for season in found] == [24]
     assert found[0].strength > 0.95
 
 
 def test_find_seasons_finds_day_and_week() -> None:
     table = pd.read_csv(EXAMPLE).iloc[:, 1:].to_numpy(dtype=float)
-    assert [season.period for season in find_seasons(table).found] == [168, 24]
+    assert [season.period for season in find_seasons(table).seasons] == [168, 24]
     holed = np.where(np.random.default_rng(0).random(table.shape) < 0.2, np.nan, table)
-    assert [season.period for season in find_seasons(holed).found] == [168, 24]
+    assert [season.period for season in find_seasons(holed).seasons] == [168, 24]
 
 
 @pytest.mark.parametrize("values", [np.ones((50, 2)), np.ones((3, 2)), np.eye(4), np.eye(7)])
 def test_find_seasons_takes_little_data(values: np.ndarray) -> None:
-    assert find_seasons(values).found == ()
+    assert find_seasons(values).seasons == ()
 
 
 def test_strength_of_is_out_of_sample() -> None:
@@ -133,7 +133,7 @@ def test_measure_gain_by_hand() -> None:
 
 
 def test_measure_gain_of_noise_is_zero() -> None:
-    """In sample, phases of pure noise would seem to be worth a lot."""
+    """An in-sample estimate for pure noise would be far above zero."""
     gains = [measure_gain(noise("white", seed, (96, 5)), 24) for seed in range(30)]
     honest = np.mean([gain.per_phase - gain.random for gain in gains])
     optimistic = np.mean([gain.hindsight - gain.static for gain in gains])
@@ -167,14 +167,14 @@ def series_of(values: np.ndarray, names: list[str]) -> Series:
 def test_check_without_a_season() -> None:
     check = check_series(series_of(noise("walk", 0, (200, 2)), ["a", "b"]), source="x")
     text = "\n".join(check.lines())
-    assert "No season was found" in text
+    assert "No season of 2 to" in text
     assert "2 to 66 steps" in text
     assert check.gain is None
     assert len(check_figure(check).axes) == 2
     short = check_series(check.series, source="x", period=150)
     assert short.gain is not None
     long = check_series(check.series, source="x", period=250)
-    assert "there are not two seasons in the data" in "\n".join(long.lines())
+    assert "the data hold less than two seasons" in "\n".join(long.lines())
     assert len(check_figure(long).axes) == 2
 
 

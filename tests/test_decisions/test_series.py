@@ -1,4 +1,4 @@
-"""Users' tables become rewards on a regular grid, or one sentence that says why not."""
+"""Tests of ``read_series`` and its errors."""
 
 from pathlib import Path
 
@@ -35,13 +35,13 @@ def test_read_series_reads_every_form(wide: pd.DataFrame, tmp_path: Path) -> Non
 
 def test_report_names_roles_and_guesses(wide: pd.DataFrame, tmp_path: Path) -> None:
     wide.to_csv(tmp_path / "x.csv", index=False, sep=";", decimal=",")
-    text = " / ".join(read_series(str(tmp_path / "x.csv")).report.taken_for)
+    text = " / ".join(read_series(str(tmp_path / "x.csv")).report.detected)
     assert "a wide table: time in 'time'" in text
     assert "separated by a semicolon" in text
     assert "decimal mark is a comma" in text
     found = read_series(long_of(wide).assign(extra=1.0))
-    assert "arm in 'arm', reward in 'reward'" in found.report.taken_for[0]
-    assert found.report.taken_for[1] == "not used: 'extra'"
+    assert "arm in 'arm', reward in 'reward'" in found.report.detected[0]
+    assert found.report.detected[1] == "not used: 'extra'"
     assert found.troubles() == []
 
 
@@ -50,7 +50,7 @@ def test_saved_index_is_not_an_arm(name: str, wide: pd.DataFrame, tmp_path: Path
     wide.rename_axis(name or None).to_csv(tmp_path / "x.csv")
     found = read_series(tmp_path / "x.csv")
     assert same(found, read_series(wide))
-    assert f"not used: {name or 'column 1'!r}" in found.report.taken_for
+    assert f"not used: {name or 'column 1'!r}" in found.report.detected
 
 
 def test_roles_can_be_named(wide: pd.DataFrame) -> None:
@@ -64,9 +64,9 @@ def test_roles_can_be_named(wide: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "column 'who' holds words"),
-        ({"arm_column": "who"}, "cannot tell which column .* the reward: give reward_column"),
-        ({"arm_column": "whom"}, "no column of the DataFrame 'whom': did you mean 'who'"),
+        ({}, "column 'who' holds text"),
+        ({"arm_column": "who"}, "the reward column of .* is ambiguous: give reward_column"),
+        ({"arm_column": "whom"}, "unknown column of the DataFrame: 'whom'; did you mean 'who'"),
         ({"arm_column": "p", "reward_column": "p"}, "must be three columns"),
     ],
 )
@@ -80,12 +80,12 @@ def test_roles_that_are_unclear_are_refused(
 
 def test_arms_are_chosen_and_ordered(wide: pd.DataFrame) -> None:
     frame = wide.assign(weekday="Thu", c=9.0)
-    with pytest.raises(DataError, match=r"'weekday' holds words.* arms=\[...\]"):
+    with pytest.raises(DataError, match=r"'weekday' holds text.* arms=\[...\]"):
         read_series(frame)
     assert read_series(frame, arms=["c", "a"]).names == ("c", "a")
     assert read_series(long_of(wide), arms=["b", "a"]).values[1].tolist() == [1.5, 1.0]
     for source in (wide, long_of(wide)):
-        with pytest.raises(DataError, match="no arm in the DataFrame 'z': there are a, b"):
+        with pytest.raises(DataError, match="unknown arm in the DataFrame: 'z'; known are a, b"):
             read_series(source, arms=["a", "z"])
     with pytest.raises(DataError, match="two different arms"):
         read_series(wide, arms=["a", "a"])
@@ -151,8 +151,8 @@ def test_scarce_arms_are_reported() -> None:
     frame = pd.DataFrame({"t": range(10), "a": 1.0, "b": 2.0, "B": 1.0})
     frame.loc[:5, "B"] = np.nan
     assert read_series(frame).scarce_arms() == [
-        "more than 50% is missing of B (a misspelt name?): correct the table, or give "
-        "arms=['a', 'b']"
+        "more than 50% of the readings of B are missing (is a name misspelled?): "
+        "correct the table, or give arms=['a', 'b']"
     ]
     frame.loc[5, "B"] = 1.0  # just half of it
     assert read_series(frame).scarce_arms() == []
@@ -171,7 +171,7 @@ def test_clock_changes_need_a_zone(day: str, tmp_path: Path) -> None:
     for source in (naive, frame):
         found = read_series(source, timezone="Europe/Madrid")
         assert found.grid.at(0) == f"{day} 00:00"
-        said = found.report.taken_for[-1]
+        said = found.report.detected[-1]
         if day.startswith("2018-10"):
             assert found.values[[1, 2, 3], 0].tolist() == [1.0, 2.5, 4.0]
             assert said == "clocks were set back at 2018-10-28 02:00"
@@ -190,9 +190,11 @@ def test_offsets_become_times_of_local_clocks(tmp_path: Path) -> None:
     assert read_series(unix, timezone="Europe/Madrid").grid.at(0) == "2018-06-26 10:00"
     text = WIDE.replace(":00,", ":00+05:00,")
     assert read_series(write(tmp_path, text), timezone="Asia/Tokyo").grid.at(0)[-5:] == "04:00"
-    with pytest.raises(DataError, match="timezone='UTC' needs times, column 't' has numbers"):
+    with pytest.raises(
+        DataError, match="timezone='UTC' requires times, but column 't' has numbers"
+    ):
         read_series(unix.assign(t=range(5)).drop(columns="time"), timezone="UTC")
-    with pytest.raises(DataError, match="there is no time zone 'Atlantis'"):
+    with pytest.raises(DataError, match="unknown timezone 'Atlantis'"):
         read_series(unix, timezone="Atlantis")
 
 
@@ -201,12 +203,15 @@ def test_offsets_become_times_of_local_clocks(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("\ufeff\n \n", "is empty"),
-        ("time,a,b\n", "a header but no rows"),
+        ("time,a,b\n", "no rows below the header"),
         ("time\n1\n2\n", "a single column"),
-        ("time,a\n1,2\n2,3\n3,4\n", r"at least two arms, found \['a'\]"),
+        ("time,a\n1,2\n2,3\n3,4\n", r"at least two arms are required, got \['a'\]"),
         ("time,a,b,c\n1,1,,1\n2,1,,1\n3,1,,3\n", "no reading of 'b'"),
-        ("time,arm,reward\n1,x,2\n2,x,3\n3,x,4\n", "at least two arms, .* has only 'x'"),
-        ("time,arm,reward\n1,x,2\n2,,3\n3,y,4\n", "arm in line 3 of 'data.csv' has no name"),
+        (
+            "time,arm,reward\n1,x,2\n2,x,3\n3,x,4\n",
+            "at least two arms are required, .* has only 'x'",
+        ),
+        ("time,arm,reward\n1,x,2\n2,,3\n3,y,4\n", "arm in line 3 of 'data.csv' has no valid name"),
         (WIDE + "2018-03-01 03:00,4\n", "line 5 of 'data.csv' has 2 fields, but the header has 3"),
         (WIDE + "\n2018-03-01 03:00,4\n", "line 6 of 'data.csv' has 2 fields"),
         (WIDE + "\n2018-03-01 03:00,4,x1\n", "line 6 .* has 'x1' in column 'b', .* not a number"),
@@ -214,27 +219,27 @@ def test_offsets_become_times_of_local_clocks(tmp_path: Path) -> None:
         (WIDE + "2018-03-01 03:00,4,-inf\n", "line 5 .* infinite value in column 'b'"),
         (WIDE + "2018-03-01 03:00,4,1e999\n", "line 5 .* infinite value in column 'b'"),
         (WIDE + "2018-03-01 03:15,4,4\n", "the most common step is 1 hour, but 2018-03-01 03:15"),
-        (WIDE + ",4,4\n", "line 5 .* has nothing in the time column 'time'"),
+        (WIDE + ",4,4\n", "line 5 .* has no value in the time column 'time'"),
         (WIDE + "yesterday,4,4\n", "line 5 .* has 'yesterday' in the time column"),
-        (WIDE + "2018-03-01 03:00Z,4,4\n", "some times .* have a time zone .* some have none"),
+        (WIDE + "2018-03-01 03:00Z,4,4\n", "mixes times with and without a time zone"),
         (WIDE + "9999-03-01 03:00,4,4\n", "time column 'time'|1678 to 2261"),
         (WIDE + "2261-03-01 00:00,1,1\n", "to 2261-03-01 00:00, .* is one of them wrong"),
         ("time,a,a\n1,2,3\n", "two columns named 'a'"),
-        ("time,a,\n1,2,3\n", "column 3 of 'data.csv' has no name"),
-        ("time,a,b\x1b[2J\n1,2,3\n", "cannot be shown"),
-        ("time,a," + "b" * 300 + "\n1,2,3\n", "cannot be shown"),
-        ("x,y,z\n1,2,3\n2,3,4\n3,4,5\n", "which column .* is the time: give time_column"),
+        ("time,a,\n1,2,3\n", "column 3 of 'data.csv' has no valid name"),
+        ("time,a,b\x1b[2J\n1,2,3\n", "has no valid name"),
+        ("time,a," + "b" * 300 + "\n1,2,3\n", "has no valid name"),
+        ("x,y,z\n1,2,3\n2,3,4\n3,4,5\n", "the time column of .* is ambiguous: give time_column"),
         ("date,time,a,b\n1,2,3,4\n", "time_column='date' or 'time'"),
         ("time;a,b;c\n1;2,3;4\n", "give separator=',' or ';'"),
-        ("time;a;b\n1;1,234;2\n2;5,678;2\n3;1,000;3\n", "'1,234', which may be read in two ways"),
+        ("time;a;b\n1;1,234;2\n2;5,678;2\n3;1,000;3\n", "ambiguous numbers like '1,234'"),
         (
             "time;a;b\n1;1,5;2.5\n2;2,5;1\n3;1,5;1\n",
             r"line 2 .* '1,5' .*\(3 such values\): write numbers",
         ),
-        ("time,a,b\n20180330,1,2\n20180331,1,2\n20180401,3,4\n", "like dates written 20180331"),
+        ("time,a,b\n20180330,1,2\n20180331,1,2\n20180401,3,4\n", "like dates such as 20180331"),
         ("time,a,b\n1,1,2\n2,1,2\n", "only 2 different times"),
         ("time,a,b\n1,1,2\n2,1,2\n3,1,2\n1e15,1,2\n", "1,000,000,000,000,000 steps of 1: is one"),
-        ("time,a,b\n1e-300,1,2\n2e-300,1,2\n1e300,1,2\n", "too large, or too close"),
+        ("time,a,b\n1e-300,1,2\n2e-300,1,2\n1e300,1,2\n", "too large or too close"),
         (b"time,a,b\n\xff\xfe\xfa,1,2\n", "'ÿþú' in the time column"),
         (b"\x00\x01\x02\x03", "binary"),
         ("a,b\n" + '1,"2\n3"\n', "header has 2|line break"),

@@ -106,9 +106,7 @@ def test_vector_optima_are_the_scalar_optima_to_the_last_bit(env_id: str, copies
 
 
 def test_worlds_draw_as_in_the_first_version() -> None:
-    """For seeds 0 and 1: sums over actions (or weights) at the first and the last time, noise, and
-    the state of the generator afterwards.
-    """
+    """Draws of seeds 0 and 1 are those of the golden file."""
     for env_id, seeds in json.loads(GOLDEN.read_text()).items():
         for seed, known in seeds.items():
             env = make(env_id)

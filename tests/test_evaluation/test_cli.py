@@ -211,7 +211,7 @@ def test_play_takes_a_file() -> None:
         (["play", "PeriodicGP-Synthetic-v0", "gp-ubc"], "did you mean gp-ucb"),
         (["play", "PeriodicGP-Synthetic-v0", "gp-ucb:beta=x"], "cannot use beta = 'x'"),
         (["play", "PeriodicGP-HiddenPeriod-v0", "phase-ucb"], "needs a period"),
-        (["play", "PeriodicGP-Synthetic-v0", "no.py:A"], "there is no file 'no.py'"),
+        (["play", "PeriodicGP-Synthetic-v0", "no.py:A"], "file 'no.py' does not exist"),
         (
             ["play", "PeriodicGP-Synthetic-v0", "periodic-gp-ucb:period=auto:-1:5"],
             "got 'auto:-1:5'",
@@ -225,7 +225,7 @@ def test_play_takes_a_file() -> None:
             ["play", "PeriodicGP-Synthetic-v0", "random", "--picture", "no/x.png"],
             "cannot write 'no/x.png'",
         ),
-        (["agents", "agents:__doc__"], "agents:__doc__ makes no agent"),
+        (["agents", "agents:__doc__"], "agents:__doc__ must be a class or a function"),
         (["envs", "PeriodicGP-RideShre-v0"], "did you mean 'PeriodicGP-RideShare-v0'"),
         (["envs", "CartPole-v1"], "CartPole-v1 is not an environment of this suite"),
         (["envs", "--picture", "x.png"], "--picture needs an id"),

@@ -90,7 +90,7 @@ def test_a_world_is_named_with_its_delay() -> None:
         ("delay=2.5", "delay must be a whole number of at least 0, got 2.5"),
         ("delay_random=x", "random must be a whole number of at least 0, got 'x'"),
         ("delay_lost=2", r"lost must be a number in \[0, 1\], got 2"),
-        ("delays=2", "there is no argument 'delays'"),
+        ("delays=2", "unknown argument 'delays'"),
     ],
 )
 def test_bad_delays(given: str, message: str) -> None:

@@ -226,7 +226,7 @@ def test_agents_that_can_be_made_pass(mine: Path, agent: str) -> None:
         ("mine:Alone", r"cannot be made: its class needs def __init__\(self, problem, rng\)"),
         ("mine:Missing", "has no 'Missing'"),
         ("mine:Odd", 'write "arms" or "box"'),
-        ("nowhere.py:Agent", "there is no file 'nowhere.py'"),
+        ("nowhere.py:Agent", "file 'nowhere.py' does not exist"),
         ("no_such_module:Agent", "no module 'no_such_module' is installed"),
         (
             "gp-ucb:lenth_scale=1",

@@ -235,7 +235,10 @@ def test_mistakes(change: dict, message: str) -> None:
     ("envs", "message"),
     [
         (["PeriodicGP-Synth-v0"], "there is no environment 'PeriodicGP-Synth-v0'; did you mean"),
-        (["PeriodicGP-Synthetic-v0:perod=3"], r"no argument 'perod' \(did you mean 'period'\?\)"),
+        (
+            ["PeriodicGP-Synthetic-v0:perod=3"],
+            r"unknown argument 'perod' \(did you mean 'period'\?\)",
+        ),
     ],
 )
 def test_worlds_that_cannot_be_made(envs: list[str], message: str) -> None:

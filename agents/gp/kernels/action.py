@@ -38,15 +38,15 @@ class SquaredExponential(ActionKernel):
 
     @property
     def curvature(self) -> float:
-        """The largest 1 / l^2."""
+        """Largest 1 / l^2."""
         return 1.0 / float(np.min(self.length_scale)) ** 2
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """Covariance matrix, by the formula of the class."""
+        """Return the covariance matrix, by the formula of the class."""
         return np.asarray(np.exp(-0.5 * _scaled(a, b, self.length_scale, "sqeuclidean")))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """The derivative -k (a - b) / l^2."""
+        """Return the derivative -k (a - b) / l^2."""
         return _radial_slope(-self(a, b), a, b, self.length_scale)
 
 
@@ -76,7 +76,7 @@ class Matern(ActionKernel):
             raise ValueError(f"nu must lie in (0, 50], got {self.nu}; above, use SE")
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """Covariance matrix, by the formula of the class."""
+        """Return the covariance matrix, by the formula of the class."""
         s = math.sqrt(2 * self.nu) * _scaled(a, b, self.length_scale, "euclidean")
         if self.nu in (0.5, 1.5, 2.5):
             powers = {0.5: 1.0, 1.5: 1 + s, 2.5: 1 + s + s**2 / 3}
@@ -84,7 +84,10 @@ class Matern(ActionKernel):
         return np.asarray(2 ** (1 - self.nu) / gamma(self.nu) * _power_bessel(self.nu, s))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """(a - b) / l^2 k'(r) / r, with k'(r) / r = -2^(2-nu) nu / Gamma(nu) s^(nu-1) K_nu-1(s)."""
+        """Return (a - b) / l^2 k'(r) / r.
+
+        k'(r) / r = -2^(2-nu) nu / Gamma(nu) s^(nu-1) K_nu-1(s).
+        """
         s = math.sqrt(2 * self.nu) * _scaled(a, b, self.length_scale, "euclidean")
         scale = -(2 ** (2 - self.nu)) * self.nu / gamma(self.nu)
         return _radial_slope(scale * _power_bessel(self.nu - 1, s), a, b, self.length_scale)
@@ -97,8 +100,8 @@ class Linear(ActionKernel):
     With l = 1 scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an offset of variance c.
 
     Attributes:
-        length_scale: l, the distance from the origin at which the variance is 1. It stays in a fit,
-            where it could not be told from the variance of the term.
+        length_scale: l, the distance from the origin at which the variance is 1. It is fixed in
+            fits, since it is not identifiable beside the variance of the term.
     """
 
     length_scale: float = 1.0
@@ -108,19 +111,19 @@ class Linear(ActionKernel):
         _check_length_scale(self.length_scale)
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """Covariance matrix, by the formula of the class."""
+        """Return the covariance matrix, by the formula of the class."""
         return np.asarray(a.x @ b.x.T) / self.length_scale**2
 
     def own(self, a: Points) -> Array:
-        """The variance |a|^2 / l^2 at each action."""
+        """Return the variance |a|^2 / l^2 at each action."""
         return np.asarray((a.x**2).sum(axis=1)) / self.length_scale**2
 
     def own_slope(self, a: Points) -> Array:
-        """The derivative 2 a / l^2 of the variance."""
+        """Return the derivative 2 a / l^2 of the variance."""
         return 2.0 * a.x / self.length_scale**2
 
     def slope(self, a: Points, b: Points) -> Array:
-        """The derivative, which is b / l^2."""
+        """Return the derivative, which is b / l^2."""
         return np.broadcast_to(b.x / self.length_scale**2, (len(a.x), *b.x.shape))
 
 
@@ -129,7 +132,7 @@ class Index(ActionKernel):
     """Independent arms: k(a, b) = 1 if a and b are the same arm, else 0."""
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """Covariance matrix, by the formula of the class."""
+        """Return the covariance matrix, by the formula of the class."""
         return np.equal.outer(_arms(a), _arms(b)).astype(np.float64)
 
 
@@ -150,11 +153,11 @@ class EmpiricalCovariance(ActionKernel):
         object.__setattr__(self, "matrix", matrix)
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """The entries of S that belong to the arms."""
+        """Return the entries of S that belong to the arms."""
         return np.asarray(self.matrix[_arms(a)[:, None], _arms(b)])
 
     def own(self, a: Points) -> Array:
-        """The diagonal entries of S that belong to the arms."""
+        """Return the diagonal entries of S that belong to the arms."""
         arm = _arms(a)
         return np.asarray(self.matrix[arm, arm])
 
@@ -176,7 +179,7 @@ def _radial_slope(slope: Array, a: Points, b: Points, length_scale: LengthScale)
 
 
 def _power_bessel(order: float, s: Array) -> Array:
-    """s^order K_order(s), with its limit at s = 0 (0 where that is infinite: a kink)."""
+    """Return s^order K_order(s), with its limit at s = 0 (or 0 if that is infinite, at a kink)."""
     limit = 2 ** (order - 1) * gamma(order) if order > 0 else 0.0
     small = s < 1e-10
     safe: Array = np.where(small, 1.0, s)

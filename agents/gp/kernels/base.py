@@ -1,6 +1,6 @@
 """Kernels as immutable values closed under + and *, and the spectra of time kernels.
 
-Whatever is added and multiplied, the result is a sum of separable terms,
+Sums and products of kernels are sums of separable terms,
 
     k{(a, t), (b, s)} = sum_i v_i  k_i(a, b)  c_i(t - s),          (after Eq. 3)
 
@@ -9,9 +9,9 @@ package uses that form. Some time kernels are finite sums of decaying cosines,
 
     c(d) = rho^|d|  sum_j w_j cos(2 pi nu_j d),        nu_j in cycles per unit of time.
 
-A product of two such kernels is another one (frequencies add and subtract), and at whole
-times frequencies that differ by a whole number are the same one. Both facts keep the number of
-features small: Periodic(24) * Periodic(168) has no more features than Periodic(168).
+A product of two such kernels has the same form (frequencies add and subtract), and at whole times
+frequencies that differ by a whole number are equal. Both keep the number of features small:
+Periodic(24) * Periodic(168) has no more features than Periodic(168).
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ class Spectrum:
 
     @classmethod
     def constant(cls) -> Spectrum:
-        """The spectrum of c(d) = 1."""
+        """Return the spectrum of c(d) = 1."""
         return cls(np.zeros(1), np.ones(1))
 
     def __mul__(self, other: Spectrum) -> Spectrum:
-        """cos x cos y = (cos(x - y) + cos(x + y)) / 2; decays multiply."""
+        """Return the product, by cos x cos y = (cos(x - y) + cos(x + y)) / 2; decays multiply."""
         low = np.abs(np.subtract.outer(self.nu, other.nu)).ravel()
         high = np.add.outer(self.nu, other.nu).ravel()
         half = 0.5 * np.outer(self.weight, other.weight).ravel()
         return _merged(np.r_[low, high], np.r_[half, half], self.log_rho + other.log_rho)
 
     def folded(self) -> Spectrum:
-        """The same kernel at whole lags: every frequency moved into [0, 1/2]."""
+        """Return the same kernel at whole lags, with all frequencies in [0, 1/2]."""
         nu = self.nu % 1.0
         return _merged(np.minimum(nu, 1.0 - nu), self.weight, self.log_rho)
 
     def at(self, lag: Array) -> Array:
-        """The kernel at each lag, the shape of ``lag``."""
+        """Return the kernel at each lag, the shape of ``lag``."""
         waves = np.cos(2 * np.pi * np.multiply.outer(lag, self.nu)) @ self.weight
         return np.asarray(np.exp(self.log_rho * np.abs(lag)) * waves)
 
@@ -79,7 +79,7 @@ class TimeFeatures:
 
     @classmethod
     def of(cls, spectrum: Spectrum, *, whole_times: bool) -> TimeFeatures:
-        """A cosine and a sine per frequency, without the sines that vanish."""
+        """Return a cosine and a sine per frequency, without sines that vanish."""
         order = np.argsort(-spectrum.weight, kind="stable")
         nu, weight = np.repeat(spectrum.nu[order], 2), np.repeat(spectrum.weight[order], 2)
         shift = np.tile([0.0, np.pi / 2], len(order))
@@ -90,13 +90,13 @@ class TimeFeatures:
         return cls(nu[keep], shift[keep], np.sqrt(weight[keep]))
 
     def __call__(self, t: float | Array) -> Array:
-        """psi(t), shape (m_t,); of times (n, 1) at once, shape (n, m_t)."""
-        # Whole cycles are taken off before the factor 2 pi, which would round them.
+        """Return psi(t), shape (m_t,); of times (n, 1) at once, shape (n, m_t)."""
+        # Whole cycles are removed before the multiplication by 2 pi, to keep precision for large t.
         return self.amplitude * np.cos(2 * np.pi * (self.nu * t % 1.0) - self.shift)
 
 
 def _merged(nu: Array, weight: Array, log_rho: float) -> Spectrum:
-    """Add up the weights of equal frequencies; forget weights below a relative 1e-17."""
+    """Return a spectrum with equal frequencies merged, without weights below a relative 1e-17."""
     _, first, inverse = np.unique(
         np.round(nu / SAME_FREQUENCY), return_index=True, return_inverse=True
     )
@@ -112,7 +112,7 @@ class Kernel:
     """Base of all kernels: ``kernel + kernel``, ``kernel * kernel``, ``number * kernel``."""
 
     free: ClassVar[Mapping[str, tuple[float, float]]] = {}
-    """Positive hyper-parameters and the bounds within which ``fit`` may move them."""
+    """Positive hyper-parameters and their bounds for ``fit``."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -129,23 +129,23 @@ class Kernel:
     __rmul__ = __mul__
 
     def gram(self, a: Points, t: Array, b: Points, s: Array) -> Array:
-        """Covariance of (a_i, t_i) with (b_j, s_j), shape (n, m).
+        """Return the covariance of (a_i, t_i) with (b_j, s_j), shape (n, m).
 
-        A single time, shape (1,), stands for the same time at every action.
+        A single time, shape (1,), applies to all actions.
         """
         lag = np.subtract.outer(t, s)
         return _total([p.variance * p.over_actions(a, b) * p.over_time(lag) for p in self.terms])
 
     def diagonal(self, a: Points) -> Array:
-        """Prior variance at each action, shape (n,); the same at all times."""
+        """Return the prior variance at each action, shape (n,); the same at all times."""
         return _total([p.variance * p.own(a) for p in self.terms])
 
     def diagonal_gradient(self, a: Points) -> Array:
-        """Derivative of ``diagonal`` with respect to the coordinates, shape (n, d)."""
+        """Return the derivative of ``diagonal`` with respect to the coordinates, shape (n, d)."""
         return _total([p.variance * p.own_slope(a) for p in self.terms])
 
     def gradient(self, a: Points, t: Array, b: Points, s: Array) -> Array:
-        """Derivative of ``gram`` with respect to the coordinates of a, shape (n, m, d)."""
+        """Return the derivative of ``gram`` in the coordinates of a, shape (n, m, d)."""
         lag = np.subtract.outer(t, s)[:, :, None]
         return _total([p.variance * p.slope(a, b) * p.over_time(lag) for p in self.terms])
 
@@ -154,8 +154,8 @@ class ActionKernel(Kernel):
     """A covariance between actions.
 
     Attributes:
-        analytic: Whether it is a power series in the coordinates, with nothing that a fine grid
-            would not show.
+        analytic: True if it is an entire function of the coordinates, so that a fine grid resolves
+            it.
     """
 
     analytic: ClassVar[bool] = False
@@ -171,19 +171,19 @@ class ActionKernel(Kernel):
         return (Term(1.0, actions=(self,)),)
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """Covariance matrix, shape (n, m)."""
+        """Return the covariance matrix, shape (n, m)."""
         raise NotImplementedError
 
     def own(self, a: Points) -> Array:
-        """Variance at each action, shape (n,): 1 unless a kernel says otherwise."""
+        """Return the variance at each action, shape (n,); 1 by default."""
         return np.ones(len(a.x))
 
     def own_slope(self, a: Points) -> Array:
-        """Derivative of ``own``, shape (n, d): 0 unless a kernel says otherwise."""
+        """Return the derivative of ``own``, shape (n, d); 0 by default."""
         return np.zeros(a.x.shape)
 
     def slope(self, a: Points, b: Points) -> Array:
-        """Derivative with respect to the coordinates of a, shape (n, m, d)."""
+        """Return the derivative with respect to the coordinates of a, shape (n, m, d)."""
         raise TypeError(f"{type(self).__name__} has no gradient: it is for finite action sets")
 
 
@@ -196,11 +196,11 @@ class TimeKernel(Kernel):
         return (Term(1.0, clocks=(self,)),)
 
     def __call__(self, lag: Array) -> Array:
-        """Covariance at each lag t - s, same shape."""
+        """Return the covariance at each lag t - s, same shape."""
         raise NotImplementedError
 
     def spectrum(self) -> Spectrum | None:
-        """The kernel as a finite sum of decaying cosines; None when there is none."""
+        """Return the kernel as a finite sum of decaying cosines, or None if it is not one."""
         return None
 
 
@@ -221,39 +221,39 @@ class Term:
         return (*self.actions, *self.clocks)
 
     def times(self, other: Term) -> Term:
-        """Product of two terms."""
+        """Return the product of two terms."""
         variance = self.variance * other.variance
         return Term(variance, self.actions + other.actions, self.clocks + other.clocks)
 
     def over_actions(self, a: Points, b: Points) -> Array:
-        """Product of the action kernels, shape (n, m)."""
+        """Return the product of the action kernels, shape (n, m)."""
         return _product([k(a, b) for k in self.actions], (len(a.x), len(b.x)))
 
     def own(self, a: Points) -> Array:
-        """Diagonal of ``over_actions``, shape (n,)."""
+        """Return the diagonal of ``over_actions``, shape (n,)."""
         return _product([k.own(a) for k in self.actions], (len(a.x),))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """Derivative of ``over_actions`` by the product rule, shape (n, m, d)."""
+        """Return the derivative of ``over_actions`` by the product rule, shape (n, m, d)."""
         parts = [k.slope(a, b) * r.over_actions(a, b)[:, :, None] for k, r in self._each()]
         return _total([np.zeros((len(a.x), len(b.x), a.x.shape[1])), *parts])
 
     def own_slope(self, a: Points) -> Array:
-        """Derivative of ``own``, shape (n, d)."""
+        """Return the derivative of ``own``, shape (n, d)."""
         parts = [k.own_slope(a) * r.own(a)[:, None] for k, r in self._each()]
         return _total([np.zeros(a.x.shape), *parts])
 
     def _each(self) -> list[tuple[ActionKernel, Term]]:
-        """Each action kernel with the rest of the product."""
+        """Return each action kernel with the rest of the product."""
         k = self.actions
         return [(k[i], Term(1.0, k[:i] + k[i + 1 :])) for i in range(len(k))]
 
     def over_time(self, lag: Array) -> Array:
-        """Product of the time kernels, the shape of ``lag``."""
+        """Return the product of the time kernels, the shape of ``lag``."""
         return _product([k(lag) for k in self.clocks], lag.shape)
 
     def spectrum(self) -> Spectrum | None:
-        """Product of the spectra of the time kernels; None if one has none."""
+        """Return the product of the spectra of the time kernels, or None if one has no spectrum."""
         total = Spectrum.constant()
         for part in (k.spectrum() for k in self.clocks):
             if part is None:
@@ -264,7 +264,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """A sum of separable terms: what + and * return."""
+    """Sum of separable terms, the result of + and *."""
 
     parts: tuple[Term, ...]
 

@@ -1,12 +1,12 @@
-"""Rewards that depend on a context, too: f(action, context, t).
+"""Kernels and views for rewards that depend on a context: f(action, context, t).
 
-To a posterior, where the action was taken is part of what was done: its actions are then pairs
-(action, context), written as one vector, and its kernel has a factor over contexts,
+The actions of the posterior are pairs (action, context), written as one vector, and its kernel has
+a factor over contexts,
 
     k{(a, u, t), (b, u', s)} = k(a, b) k_U(u, u') c(t - s)        (after [@krause2011contextual]).
 
-To an acquisition the context of the moment is given: ``InThisContext`` shows it a posterior over
-the actions alone.
+An acquisition function uses ``InThisContext``, a view over the actions alone in the current
+context.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ContextSquaredExponential(ActionKernel):
             raise ValueError(f"a length-scale must be positive, got {self.length_scale}")
 
     def __call__(self, a: Points, b: Points) -> Array:
-        """Covariance matrix, by the formula of the class."""
+        """Return the covariance matrix, by the formula of the class."""
         if a.context is None or b.context is None:
             raise TypeError("a kernel over contexts needs actions in contexts")
         scale = np.asarray(self.length_scale)
@@ -51,18 +51,18 @@ class ContextSquaredExponential(ActionKernel):
         return np.asarray(np.exp(-0.5 * squares))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """Zero: the context is not the agent's to choose."""
+        """Return zeros, since the agent cannot choose the context."""
         return np.zeros((len(a.x), len(b.x), a.x.shape[1]))
 
 
 class InThisContext:
-    """A posterior over actions in contexts, as it looks in one context.
+    """View of a posterior over actions in contexts, in one context.
 
     Args:
-        posterior: Its actions are ``InContext``.
+        posterior: Posterior whose actions are ``InContext``.
 
     Attributes:
-        context: The context of the moment, shape (c,); set it before asking.
+        context: Current context, shape (c,); set it before predictions.
     """
 
     def __init__(self, posterior: Posterior) -> None:
@@ -82,17 +82,17 @@ class InThisContext:
         return self._joint.actions
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., context, t)."""
+        """Return the mean and variance of f(., context, t)."""
         return self._posterior.predict(t, self._joint.joined(actions, self.context))
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Prediction with derivatives in the action."""
+        """Return the prediction with derivatives in the action."""
         return self._posterior.gradient(t, self._joint.joined(actions, self.context))
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """One joint draw of f(., context, t)."""
+        """Return one joint draw of f(., context, t)."""
         return self._posterior.sample(t, rng, self._joint.joined(actions, self.context))
 
     def contenders(self, t: float, beta: float) -> None:
-        """The posterior has no short cut to the best arm: None."""
+        """Return None: predictions for all arms are needed."""
         return None

@@ -17,7 +17,7 @@ from agents.gp.kernels.base import POSITIVE, Spectrum, Term, TimeKernel
 
 @dataclass(frozen=True)
 class Constant(TimeKernel):
-    """The same reward at all times (GP-UCB): c(d) = 1, times a variance.
+    """Rewards that are constant in time (GP-UCB): c(d) = 1, times a variance.
 
     Attributes:
         variance: The value of the kernel; it becomes the variance of the term.
@@ -31,7 +31,7 @@ class Constant(TimeKernel):
         return (Term(self.variance),)
 
     def __call__(self, lag: Array) -> Array:
-        """1 at every lag: the variance belongs to the term."""
+        """Return 1 at every lag; the variance belongs to the term."""
         return np.ones(lag.shape)
 
 
@@ -43,8 +43,8 @@ class Periodic(TimeKernel):
     c(d) = e^-z [I_0(z) + 2 sum_k I_k(z) cos(2 pi k d / tau)].
 
     Other libraries, with s = sin(pi d / tau): scikit-learn ExpSineSquared exp(-2 s^2 / l^2), the
-    same l; GPyTorch exp(-2 s^2 / l), theirs is l^2; GPy and GPJax exp(-s^2 / (2 l^2)), theirs is
-    l / 2; tinygp exp(-Gamma s^2), Gamma = 2 / l^2.
+    same l; GPyTorch exp(-2 s^2 / l), where it is l^2; GPy and GPJax exp(-s^2 / (2 l^2)), where it
+    is l / 2; tinygp exp(-Gamma s^2), Gamma = 2 / l^2.
 
     Attributes:
         period: tau, any positive real number, in the unit of t.
@@ -63,14 +63,14 @@ class Periodic(TimeKernel):
         positive("length_scale", self.length_scale)
 
     def __call__(self, lag: Array) -> Array:
-        """Covariance at each lag, by Eq. (2)."""
+        """Return the covariance at each lag, by Eq. (2)."""
         sine = np.sin(np.pi * (lag / self.period % 1.0))
         return np.asarray(np.exp(-2.0 / self.length_scale**2 * sine**2))
 
     def spectrum(self) -> Spectrum:
-        """Frequencies k / tau with the Bessel weights of the series."""
+        """Return the frequencies k / tau with the Bessel weights of the series."""
         z = 1.0 / self.length_scale**2
-        k = np.arange(math.ceil(math.sqrt(80.0 * z)) + 40)  # past that I_k(z) e^-z < 1e-17
+        k = np.arange(math.ceil(math.sqrt(80.0 * z)) + 40)  # beyond it I_k(z) e^-z < 1e-17
         weight = np.where(k == 0, 1.0, 2.0) * ive(k, z)
         keep = weight > 1e-17
         return Spectrum(k[keep] / self.period, weight[keep])
@@ -80,14 +80,14 @@ class Periodic(TimeKernel):
 class TruncatedPeriodic(TimeKernel):
     """A level and a few harmonics: c(d) = sum_k w_k cos(2 pi k d / tau).
 
-    k runs from 0 to ``harmonics`` and w_k are the first weights of ``Periodic``, brought to sum 1:
-    what is left of that kernel when fine detail within a season is given up for a small state
-    (2 ``harmonics`` + 1 features; at l = 1, four harmonics are 0.9997 of it).
+    k runs from 0 to ``harmonics`` and w_k are the first weights of ``Periodic``, normalised to sum
+    1. The truncation drops fine detail within a season for a small state (2 ``harmonics`` + 1
+    features; at l = 1, four harmonics have 0.9997 of the variance).
 
     Attributes:
         period: tau, any positive real number, in the unit of t.
         length_scale: l, as in ``Periodic``.
-        harmonics: How many.
+        harmonics: Number of harmonics.
     """
 
     period: float
@@ -104,11 +104,11 @@ class TruncatedPeriodic(TimeKernel):
         whole("harmonics", self.harmonics)
 
     def __call__(self, lag: Array) -> Array:
-        """Covariance at each lag, by the formula of the class."""
+        """Return the covariance at each lag, by the formula of the class."""
         return self.spectrum().at(lag)
 
     def spectrum(self) -> Spectrum:
-        """The harmonics: decaying cosines of the frequencies k / tau."""
+        """Return the harmonics: decaying cosines of the frequencies k / tau."""
         k = np.arange(self.harmonics + 1)
         weight = np.where(k == 0, 1.0, 2.0) * ive(k, 1.0 / self.length_scale**2)
         return Spectrum(k / self.period, weight / weight.sum())
@@ -118,9 +118,9 @@ class TruncatedPeriodic(TimeKernel):
 class Harmonics(TimeKernel):
     """Some harmonics of a season and no level: c(d) = sum_k w_k cos(2 pi k d / tau).
 
-    k runs from ``lowest`` to ``highest``, and w_k is proportional to k^-3/2, brought to sum 1. The
-    first few are what is smooth in a season, the next what is sharp; as terms of their own each has
-    a variance, so that how sharp a season is can be learned as variances are.
+    k runs from ``lowest`` to ``highest``, and w_k is proportional to k^-3/2, normalised to sum 1.
+    Low harmonics are the smooth part of a season, high ones its sharp part; as separate terms they
+    have separate variances, so that the sharpness of a season can be learned.
 
     Attributes:
         period: tau, any positive real number, in the unit of t.
@@ -141,11 +141,11 @@ class Harmonics(TimeKernel):
         require(ordered, "lowest must be at most highest", (self.lowest, self.highest))
 
     def __call__(self, lag: Array) -> Array:
-        """Covariance at each lag, by the formula of the class."""
+        """Return the covariance at each lag, by the formula of the class."""
         return self.spectrum().at(lag)
 
     def spectrum(self) -> Spectrum:
-        """The frequencies k / tau with their weights."""
+        """Return the frequencies k / tau with their weights."""
         k = np.arange(self.lowest, self.highest + 1)
         weight = k**-1.5
         return Spectrum(k / self.period, weight / weight.sum())
@@ -174,11 +174,11 @@ class Decay(TimeKernel):
         return 0.5 * math.log1p(-self.eps)
 
     def __call__(self, lag: Array) -> Array:
-        """Covariance rho^|d| at each lag d."""
+        """Return the covariance rho^|d| at each lag d."""
         return np.asarray(np.exp(self.log_rho * np.abs(lag)))
 
     def spectrum(self) -> Spectrum:
-        """Frequency zero, decaying."""
+        """Return frequency zero, decaying."""
         return Spectrum(np.zeros(1), np.ones(1), self.log_rho)
 
 
@@ -199,5 +199,5 @@ class TimeSquaredExponential(TimeKernel):
         positive("length_scale", self.length_scale)
 
     def __call__(self, lag: Array) -> Array:
-        """Covariance at each lag, by the formula of the class."""
+        """Return the covariance at each lag, by the formula of the class."""
         return np.asarray(np.exp(-0.5 * (lag / self.length_scale) ** 2))

@@ -1,6 +1,6 @@
-"""Beliefs about the reward function after observations, by engines of different cost.
+"""Posteriors of the reward function, computed by engines of different cost.
 
-``agents.gp`` offers them all.
+``agents.gp`` exports all of them.
 """
 
 __all__: list[str] = []

@@ -1,12 +1,12 @@
-"""States of the candidates of a mixture, side by side: a step of all is a few products.
+"""Batched states of the candidates of a mixture.
 
-Candidates that differ in their time kernels alone (a period, a rate of forgetting) have states of
+Candidates that differ only in their time kernels (a period, a rate of forgetting) have states of
 one shape, and learn from the same observations. The thirty calls of a single filter (``kalman.py``)
-are made once for all of them, in common arrays whose layers are the arrays of their filters.
+are made once for all of them, in shared arrays whose layers are the arrays of their filters.
 
-Each candidate says f(a, t) = phi_i(a) . v_i with v_i ~ N(mean_i, C_i). If all terms have the same
-action kernel, every phi_i consists of stretches of one common phi, scaled; so v_i is folded into
-the space of phi, and the mixture has there
+Candidate i has f(a, t) = phi_i(a) . v_i with v_i ~ N(mean_i, C_i). If all terms have the same
+action kernel, every phi_i consists of scaled stretches of one common phi; v_i is mapped to the
+space of phi, in which the mixture has
 
     mean = sum_i omega_i mean_i,
     covariance = sum_i omega_i (C_i + mean_i mean_i^T) - mean mean^T.
@@ -29,29 +29,29 @@ from agents.gp.posteriors.kalman import LEAST_RHO, Moments, Room, Slice
 from agents.gp.posteriors.state_space import StateSpace, predicted, sloped
 
 NEGLIGIBLE = 1e-12
-"""Weight below which a candidate is left out of predictions; it goes on learning."""
+"""Weight below which a candidate is left out of predictions; it continues to learn."""
 MIN_COLLECTING = 100
-"""Length of the states from which steps are collected: together they are too big for the cache."""
+"""Length of the states from which steps are collected, since all states exceed the cache."""
 COLLECTED_STEPS = 8
 """Number of steps that are collected."""
 
 
 class Bank:
-    """Candidates with finite features; they learn and answer through it from now on.
+    """Candidates with finite features, which learn and predict together.
 
     Args:
-        members: The candidates.
-        before: A bank that is no longer needed, whose arrays are used again where possible.
+        members: Candidates.
+        before: Obsolete bank whose arrays are reused if possible.
 
     Attributes:
-        shares: Whether all candidates have one action kernel, so that it can predict.
+        shares: True if all candidates have one action kernel, which predictions require.
     """
 
     def __init__(self, members: Sequence[StateSpace], before: Bank | None = None) -> None:
         groups: dict[Any, list[int]] = {}
         for i, member in enumerate(members):
             groups.setdefault(i if member.features.whole_times else _shape(member), []).append(i)
-        # The widest has all the features that any other has.
+        # The features of the widest candidate include those of all others.
         self._widest = max(members, key=lambda member: max(_widths(member)))
         widths = _widths(self._widest)
         self._width = max(widths)
@@ -73,30 +73,30 @@ class Bank:
         self._memo: tuple[float, Array, tuple[Array, Array]] | None = None
 
     def _layers(self, shape: Any) -> Layers | None:
-        """The layers of a shape, if there are any."""
+        """Return the layers of a shape, or None."""
         layers = (group for group, _, _ in self._groups if isinstance(group, Layers))
-        return next((each for each in layers if _shape(each.members[0]) == shape), None)
+        return next((group for group in layers if _shape(group.members[0]) == shape), None)
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Every candidate learns."""
+        """Update all candidates."""
         self._memo = None
         for group, _, _ in self._groups:
             group.observe(action, t, y)
 
     def predict(self, t: float, weights: Array, actions: Any) -> Prediction:
-        """Mean and variance of the mixture."""
+        """Return the mean and variance of the mixture."""
         phi = self._widest.phi(actions)[:, self._columns]
         return predicted(phi, *self._moments(t, weights))
 
     def gradient(self, t: float, weights: Array, actions: Any) -> Gradient:
-        """Prediction with its derivatives."""
+        """Return the prediction with its derivatives."""
         points, features = self._widest.actions.points(actions), self._widest.features
         phi = features.phi(points)[:, self._columns]
         slope = features.slope(points)[:, :, self._columns]
         return sloped(phi, slope, *self._moments(t, weights))
 
     def _moments(self, t: float, weights: Array) -> tuple[Array, Array]:
-        """Mean (M,) and covariance (M, M) of v; kept for the next question about this moment."""
+        """Return the mean (M,) and covariance (M, M) of v, cached for one time."""
         if self._memo is not None and self._memo[0] == t and self._memo[1] is weights:
             return self._memo[2]
         mean, second = np.zeros(self._width), np.zeros((self._width, self._width))
@@ -105,6 +105,7 @@ class Bank:
             weight = counted[where]
             if weight.any():
                 _add(mean, second, weight, group.moments(t), parts)
+        # covariance = E[v v^T] - E[v] E[v]^T
         moments = mean, second - mean[:, None] * mean
         self._memo = (t, weights, moments)
         return moments
@@ -128,7 +129,7 @@ def _add(
 
 
 def _parts(member: StateSpace, unit: float) -> list[tuple[slice, float]]:
-    """Columns of each term, and the scale of its features."""
+    """Return columns of each term, and the scale of its features."""
     ends = np.cumsum([0, *_widths(member)]).tolist()
     return [
         (slice(start, stop), math.sqrt(term.variance / unit))
@@ -137,12 +138,12 @@ def _parts(member: StateSpace, unit: float) -> list[tuple[slice, float]]:
 
 
 def _widths(member: StateSpace) -> list[int]:
-    """Number of action features of each term."""
+    """Return the number of action features of each term."""
     return [len(basis.weight) for basis in member.features.bases]
 
 
 def _shape(member: StateSpace) -> Any:
-    """All that is the same in the layers of a group: action features and how blocks lie."""
+    """Return the properties that all layers of a group share: action features and blocks."""
     terms = tuple((term.variance, term.actions) for term in member.kernel.terms)
     blocks = tuple(
         (b.columns.start, b.columns.stop, b.clock.start, b.clock.stop, b.rows.start, b.rows.stop)
@@ -152,7 +153,7 @@ def _shape(member: StateSpace) -> Any:
 
 
 class _Views(NamedTuple):
-    """A block of all layers: its time features, and its parts of the common arrays."""
+    """Views of the shared arrays for one block, in all layers."""
 
     clock: slice
     S: Array
@@ -165,15 +166,15 @@ class _Views(NamedTuple):
 
 
 class Layers:
-    """States of one shape, a layer of common arrays each.
+    """States of one shape, each a layer of shared arrays.
 
     Args:
-        members: The states.
-        before: Layers that are no longer needed; if it is these and some more in the same order,
-            they move up in its arrays.
+        members: States.
+        before: Obsolete layers; if they include these states in the same order, their arrays are
+            reused.
 
     Attributes:
-        members: One for each layer.
+        members: State of each layer.
     """
 
     def __init__(self, members: Sequence[StateSpace], before: Layers | None = None) -> None:
@@ -194,7 +195,7 @@ class Layers:
         self._describe()
 
     def _describe(self) -> None:
-        """Make tables of what differs between the layers, and views of the common arrays."""
+        """Create tables of the layers' parameters, and views of the shared arrays."""
         members, features, k = self.members, self.members[0].features, len(self.members)
         m, M = features.size, features.width
         clocks = [member.features.clock for member in members]
@@ -224,14 +225,14 @@ class Layers:
         self._slices: list[Slice] = []
 
     def moments(self, t: float) -> Moments:
-        """The belief of all about f(., t); valid until the next call, or until one changes."""
+        """Return all beliefs about f(., t); valid until the next call or update."""
         if self._at(t):
             return self._moments
         slices = [member.now(t) for member in self.members]
         return Moments(np.stack([s.mean for s in slices]), np.stack([s.covariance for s in slices]))
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Every member learns; one by one where the observation is late."""
+        """Update all members; one by one if the observation is late."""
         finite_observation(t, y)
         phi = self.members[0].phi_of(action)
         if not self._at(t):
@@ -258,7 +259,7 @@ class Layers:
             member.learned(phi, t, y, own)
 
     def _at(self, t: float) -> bool:
-        """Compute the belief of all about f(., t), unless they are not in step."""
+        """Compute all beliefs about f(., t); return false if the states have different bases."""
         known, now = self._slices, [each.slice for each in self._filters]
         if known and known[0].t == t and all(map(operator.is_, known, now)):
             return True
@@ -287,7 +288,7 @@ class Layers:
         return True
 
     def _catch_up(self, wave: Array) -> None:
-        """Take the collected steps into account in the contraction."""
+        """Apply the collected steps to the contraction."""
         pending = self._filters[0].pending
         contracted = np.empty((len(wave), pending, self._cross.shape[1]))
         for view in self._views:
@@ -297,7 +298,7 @@ class Layers:
             dgemm(-1.0, X[:pending].T, own.T, 1.0, cross.T, trans_b=1, overwrite_c=1)
 
     def _lag(self, t: float) -> float | None:
-        """Time since the base that all have in common; None if there is none."""
+        """Return the time since the common base, or None if bases differ."""
         moving = [each for each in self._filters if each.decays]
         bases = {each.base for each in moving}
         if len(bases) > 1 or any(t < each.time for each in moving):

@@ -1,4 +1,4 @@
-"""Interface of all posteriors, whichever engine computes them."""
+"""Interface of all posteriors."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ class Predictive(Protocol):
         """The actions to choose from."""
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t).
+        """Return the mean and variance of f(., t).
 
         For a time before the newest observation a state-space posterior with decay does not smooth
         (see :class:`StateSpace`), nor does a mixture of such; others are exact at any time.
         """
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Prediction with derivatives, for actions in a box."""
+        """Return the prediction with derivatives, for actions in a box."""
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """One joint draw of f(., t) at q actions, shape (q,)."""
+        """Return one joint draw of f(., t) at q actions, shape (q,)."""
 
     def contenders(self, t: float, beta: float) -> Integers | None:
-        """Arms among which the maximum of mean + sqrt(beta) * sd is; None if that is all known."""
+        """Return arms that include the maximiser of mean + sqrt(beta) * sd, or None for all."""
 
 
 class Posterior(Predictive, Protocol):
-    """The belief about f after some observations y = f(a, t) + N(0, noise_variance).
+    """Belief about f after observations y = f(a, t) + N(0, noise_variance).
 
     An action is an arm number for a ``Finite`` set and a point of shape (d,) for a ``Box``;
     several actions are an array of those. ``actions=None`` means all arms.
@@ -85,23 +85,23 @@ class Posterior(Predictive, Protocol):
 
     @property
     def log_evidence(self) -> float:
-        """log N(y; 0, K + noise) of all observations so far.
+        """Log density log N(y; 0, K + noise) of all observations so far.
 
-        Where observations were dropped or discounted, each counts as it did when it came.
+        Observations that were dropped or discounted later count as when they arrived.
         """
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Take in one observation; times may come in any order."""
+        """Add an observation; times may have any order."""
 
     def reset(self) -> None:
         """Forget all observations."""
 
 
 def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:
-    """Draw from N(mean, covariance); a covariance that is singular by rounding is fine.
+    """Draw from N(mean, covariance), which may be singular up to rounding.
 
-    The draw is mean + C^1/2 z with the symmetric root, which is unique. Eigenvectors are not: their
-    signs, and all of them for repeated eigenvalues, depend on the machine's BLAS.
+    The draw is mean + C^1/2 z with the symmetric root, which is unique. Eigenvectors are not
+    unique: their signs, and their choice for repeated eigenvalues, depend on the BLAS library.
     """
     value, vector = np.linalg.eigh(covariance)
     scale = np.sqrt(np.maximum(value, 0.0))
@@ -111,7 +111,7 @@ def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:
 def feature_sample(phi: Array, mean: Array, covariance: Array, rng: Rng) -> Array:
     """Draw phi v with v from N(mean, covariance), at a cost linear in the number of actions.
 
-    The draw equals ``gaussian_sample`` of phi v but for rounding, whatever basis the features have.
+    The draw equals ``gaussian_sample`` of phi v up to rounding, for any basis of the features.
     """
     value, vector = np.linalg.eigh(covariance)
     root = phi @ (vector * np.sqrt(np.maximum(value, 0.0)))

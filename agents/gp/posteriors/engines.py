@@ -18,9 +18,9 @@ from agents.gp.posteriors.state_space import StateSpace
 
 ENGINES = ("auto", "incremental", "state-space")
 MAX_STATE_SIZE = 8000
-"""Features beyond which a state would take too much memory (8 m^2 bytes)."""
+"""Largest number m of features in a state, which takes 8 m^2 bytes."""
 INFLUENCE = 1e-13
-"""Largest influence of an observation that may be forgotten, as a share of the newest one."""
+"""Largest influence of a dropped observation, relative to the newest one."""
 
 
 def make_posterior(
@@ -32,22 +32,22 @@ def make_posterior(
     engine: str = "auto",
     whole_times: bool = False,
 ) -> Posterior:
-    """A posterior without observations; ``posterior.name`` says which engine was chosen.
+    """Return a posterior without observations; ``posterior.name`` names the engine.
 
     Args:
         kernel: Prior covariance of f.
         actions: ``Finite(x)`` or ``Box(low, high)``.
         noise_variance: Variance of the observation noise.
-        horizon: Number of observations to come, if known; None plans for very many.
+        horizon: Number of future observations; None for very many.
         engine: "auto" (the cheapest over the horizon), "incremental", "state-space".
         whole_times: Promise that every t is a whole number; makes short periods cheaper.
 
     Raises:
-        RankError: If "state-space" is asked for and the kernel has no finite features.
+        RankError: If the engine is "state-space" and the kernel has no finite features.
     """
     positive("noise_variance", noise_variance)
     if engine not in ENGINES:
-        raise ValueError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     features = None
     if engine == "state-space":
         features = find_features(kernel, actions, whole_times=whole_times)
@@ -60,7 +60,7 @@ def make_posterior(
 
 
 def peak_variance(kernel: Kernel, actions: Actions) -> float:
-    """Largest prior variance, over the arms or over the corners and the centre of the box."""
+    """Return the largest prior variance, over the arms or the corners and centre of the box."""
     if isinstance(actions, Finite):
         return float(kernel.diagonal(actions.points()).max())
     if isinstance(actions, InContext):
@@ -72,7 +72,7 @@ def peak_variance(kernel: Kernel, actions: Actions) -> float:
 def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
-    """Features if they exist and make the cheaper engine."""
+    """Return the features if they exist and their engine is cheaper, or None."""
     short = horizon is not None and horizon <= 50
     if short or isinstance(actions, InContext):
         return None
@@ -80,30 +80,34 @@ def _worthwhile_features(
         features = find_features(kernel, actions, whole_times=whole_times)
     except RankError:
         return None
-    # Actions at which an acquisition looks per step; about as many as that in a box.
-    asked = len(actions) if isinstance(actions, Finite) else 256 if actions.dimension == 1 else 2048
-    cheaper = _state_space_cost(features, asked) < _incremental_cost(horizon or 100_000, asked)
+    # Number of actions that an acquisition evaluates per step.
+    evaluated = (
+        len(actions) if isinstance(actions, Finite) else 256 if actions.dimension == 1 else 2048
+    )
+    cheaper = _state_space_cost(features, evaluated) < _incremental_cost(
+        horizon or 100_000, evaluated
+    )
     return features if cheaper and features.size <= MAX_STATE_SIZE else None
 
 
-def _state_space_cost(features: Features, asked: int) -> float:
-    """Microseconds a step, measured on one core of 2020."""
+def _state_space_cost(features: Features, evaluated: int) -> float:
+    """Return the microseconds per step, measured on one core of 2020."""
     passes = 4.0 if any(block.log_rho for block in features.blocks) else 1.0
     contraction = 40.0 + 8.0 * len(features.blocks) + 4e-4 * passes * features.size**2
-    return contraction + 7e-5 * asked * features.width**2
+    return contraction + 7e-5 * evaluated * features.width**2
 
 
-def _incremental_cost(horizon: int, asked: int) -> float:
-    """Microseconds a step on the same machine, on average over the horizon."""
-    return 100.0 + horizon**2 / 3 * (3e-4 + 7e-5 * asked)
+def _incremental_cost(horizon: int, evaluated: int) -> float:
+    """Return the microseconds per step on the same machine, averaged over the horizon."""
+    return 100.0 + horizon**2 / 3 * (3e-4 + 7e-5 * evaluated)
 
 
 def exact_window(kernel: Kernel, noise_variance: float, peak: float) -> float | None:
-    """Age from which observations no longer matter; None if there is no such age.
+    """Return the age from which observations have negligible influence, or None.
 
-    A squared exponential in time (C-GP-UCB) has no finite state, but old observations lose all
-    influence. Not as soon as the correlation with the present is negligible, though: an observation
-    of then informs those in between, and they inform the present. In the worst case, one
+    A squared exponential in time (C-GP-UCB) has no finite state, but old observations lose their
+    influence. The age exceeds that at which the correlation becomes negligible, since observations
+    inform the present through those in between. In the worst case, one
     observation of the same action per unit of time, the influence at lag d is the Fourier transform
     of 1 / (S + sigma^2), where
 
@@ -111,8 +115,8 @@ def exact_window(kernel: Kernel, noise_variance: float, peak: float) -> float | 
 
     is the spectral density of the kernel. It falls like exp(-eta d / l), with eta the imaginary
     part of the nearest zero of S + sigma^2, at omega l = sqrt(2 log(v l sqrt(2 pi) / sigma^2) + 2
-    pi i). At l = 10, v = 1, sigma^2 = 0.01 that is 43 l for 1e-15, where the correlation alone asks
-    for 8.3 l.
+    pi i). At l = 10, v = 1, sigma^2 = 0.01 that is 43 l for 1e-15, while the correlation alone
+    gives 8.3 l.
 
     Args:
         kernel: A sum in which every term has a squared exponential in time.
@@ -128,5 +132,5 @@ def exact_window(kernel: Kernel, noise_variance: float, peak: float) -> float | 
     length_scale = max(min(of_term) for of_term in scales)
     ratio = math.sqrt(2 * math.pi) * length_scale * peak / noise_variance
     eta = cmath.sqrt(2 * math.log(max(ratio, 1.0)) + 2j * math.pi).imag
-    reach = math.sqrt(-2 * math.log(INFLUENCE))  # of the correlation alone
+    reach = math.sqrt(-2 * math.log(INFLUENCE))  # from the correlation alone
     return length_scale * max(reach, -math.log(INFLUENCE) / eta)

@@ -1,18 +1,19 @@
-"""Incremental posterior: exact for any kernel, O(t^2) a step.
+"""Incremental posterior, exact for any kernel, O(t^2) per step.
 
 With L the Cholesky factor of K + sigma^2 I, a new observation appends one row to L^-1,
 
     v = L^-1 k,   s = k(x, x) + sigma^2 - v . v,   row = [-(v^T L^-1), 1] / sqrt(s),
 
-which takes matrix-vector products only; appending to L takes triangular solves, four times slower.
+which takes matrix-vector products only; appending to L needs triangular solves, which are four
+times slower.
 
-Predictions at many actions go through a few action features. With phi those of each term and c its
-covariance in time, one after the other,
+Predictions at many actions use a few action features. With phi the features of each term and c its
+covariance in time, concatenated over terms,
 
     A = L^-1 [c_i(t - s) phi_i(b)] over the observations (b, s),    f(., t) = phi . v,
     mean of v = A^T z,    covariance of v = I - A^T A,
 
-which takes n^2 M_a operations, where asking for q actions one by one takes n^2 q.
+which takes O(n^2 M_a) operations, instead of O(n^2 q) for q actions.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from agents.gp.relevance import Relevance, overlap
 
 
 class Observations:
-    """Actions, times, rewards, weights, and the factor L^-1 of (K + noise)^-1 with z = L^-1 y."""
+    """Observations with the factor L^-1 of (K + noise)^-1 and z = L^-1 y."""
 
     def __init__(self, actions: Actions, capacity: int = 64) -> None:
         self._actions, self._n, self._limit = actions, 0, 64
@@ -48,7 +49,7 @@ class Observations:
         return self.points_from(0)
 
     def points_from(self, first: int) -> Points:
-        """The same without the first few."""
+        """Return the actions from an index on."""
         return self._actions.points(self._chosen[first : self._n])
 
     @property
@@ -78,7 +79,7 @@ class Observations:
 
     @property
     def full(self) -> bool:
-        """True if it is time to look for something to forget."""
+        """True if old observations should be dropped."""
         return self._n >= self._limit
 
     def append(
@@ -92,21 +93,22 @@ class Observations:
         self._n = n + 1
 
     def forget(self, window: float, kernel: Kernel, noise_variance: float) -> None:
-        """Drop what is older than the window, and factorise the rest afresh.
+        """Drop observations older than the window, and refactorise.
 
-        Called when a third of the observations may be stale, so O(n^3) here is O(n^2) a step.
+        This is called when a third of the observations may be stale, so its O(n^3) is O(n^2) per
+        step.
         """
         self.keep(np.flatnonzero(self.t >= self.t.max() - window), kernel, noise_variance)
         self._limit = max(64, self._n + self._n // 2)
 
     def keep(self, which: Integers, kernel: Kernel, noise_variance: float) -> None:
-        """Drop all observations but these."""
+        """Drop all observations except these."""
         n = self._n = len(which)
         self._chosen[:n], self._columns[:, :n] = self._chosen[which], self._columns[:, which]
         self.refactor(kernel, noise_variance)
 
     def refactor(self, kernel: Kernel, noise_variance: float) -> None:
-        """L^-1 and z from the observations alone, O(n^3)."""
+        """Recompute L^-1 and z from the observations, O(n^3)."""
         if not self._n:
             return
         K = kernel.gram(self.points, self.t, self.points, self.t)
@@ -115,7 +117,7 @@ class Observations:
         self.z[:] = self.L_inverse @ self.y
 
     def _reserve(self, size: int) -> None:
-        """Make room by doubling: copying then costs O(1) per entry in the long run."""
+        """Grow the arrays by doubling, at an amortised cost of O(1) per entry."""
         old = len(self._chosen)
         if size <= old:
             return
@@ -126,11 +128,11 @@ class Observations:
 
 
 FEW_POINTS = 64
-"""Points of an interval up to which there is nothing to gain."""
+"""Number of points of an interval up to which compression does not pay."""
 FEW_OBSERVATIONS = 8
-"""Observations up to which there is nothing to gain."""
+"""Number of observations up to which compression does not pay."""
 MAX_SHARE = 0.7
-"""Features for each arm beyond which there is nothing to gain."""
+"""Number of features per arm above which compression does not pay."""
 
 
 def _is_smooth(kernel: Kernel, box: Box) -> bool:
@@ -140,12 +142,12 @@ def _is_smooth(kernel: Kernel, box: Box) -> bool:
 
 
 class Compressed:
-    """Action features of a kernel: of the actions that are asked about, and of the observations.
+    """Cache of the action features of a kernel, for predictions at many actions.
 
     Args:
         kernel: Prior covariance.
         bases: Action features of each of its terms.
-        few: Actions up to which they are better predicted one by one.
+        few: Number of actions up to which the direct computation is faster.
     """
 
     def __init__(self, kernel: Kernel, bases: list[Basis], few: int) -> None:
@@ -157,7 +159,7 @@ class Compressed:
 
     @classmethod
     def of(cls, kernel: Kernel, actions: Actions) -> Compressed | None:
-        """None where no list of features is to be hoped for that is short beside the actions."""
+        """Return a cache, or None if the features are not few compared with the actions."""
         if isinstance(actions, InContext):
             return None
         if isinstance(actions, Box) and not _is_smooth(kernel, actions):
@@ -174,12 +176,12 @@ class Compressed:
         return cls(kernel, bases, max(width, FEW_POINTS))
 
     def forget(self) -> None:
-        """Take the observations for new ones."""
+        """Clear the cache of observations."""
         self._n, self._whitened = 0, None
 
     def predict(self, past: Observations, t: float, points: Points) -> Prediction:
-        """Mean and variance of f(., t)."""
-        phi, A = self._of_asked(points), self._at(past, t)
+        """Return the mean and variance of f(., t)."""
+        phi, A = self._of_actions(points), self._at(past, t)
         covariance = A.T @ A
         np.negative(covariance, out=covariance)
         covariance.flat[:: len(covariance) + 1] += 1.0
@@ -187,14 +189,14 @@ class Compressed:
         return Prediction(phi @ (past.z @ A), np.maximum(variance, 0.0))
 
     def column(self, past: Observations, t: float, points: Points) -> Array | None:
-        """L^-1 k of one action, if the last prediction was for t; None otherwise."""
+        """Return L^-1 k of one action if the last prediction was for t, or None."""
         known = self._whitened
         if known is None or known[:2] != (t, len(past.t)):
             return None
         return np.asarray(known[2] @ self._phi(points)[0])
 
     def _at(self, past: Observations, t: float) -> Array:
-        """A, shape (n, M_a)."""
+        """Return A, shape (n, M_a)."""
         n = len(past.t)
         if self._whitened is None or self._whitened[:2] != (t, n):
             rows, lag = np.empty((n, self._ends[-1])), (t - past.t)[:, None]
@@ -204,15 +206,15 @@ class Compressed:
             self._whitened = (t, n, past.L_inverse @ rows)
         return self._whitened[2]
 
-    def _of_asked(self, points: Points) -> Array:
-        """phi of many actions; all arms, or a grid, come back at every step."""
+    def _of_actions(self, points: Points) -> Array:
+        """Return phi of many actions, cached for all arms or a read-only grid."""
         if self._asked[0] is not points.x:
             lasting = points.arm is not None or not points.x.flags.writeable
             self._asked = (points.x if lasting else None, self._phi(points))
         return self._asked[1]
 
     def _of_past(self, past: Observations) -> Array:
-        """phi of the observations, of which only the newest are not known yet."""
+        """Return phi of the observations, computing only those of new ones."""
         n = len(past.t)
         if n > self._n:
             if n > len(self._seen):
@@ -227,20 +229,20 @@ class Compressed:
 
 
 TABLE_SIZE = 2048
-"""Up to that many arms the Gram matrix is computed once and looked up."""
+"""Number of arms up to which the Gram matrix is tabulated."""
 SPENT = 1e-16
-"""Weight at which an observation no longer counts."""
+"""Weight below which an observation is dropped."""
 
 
 class Incremental:
-    """Any kernel, any order of times.
+    """Posterior for any kernel and any order of times.
 
     Args:
         kernel: Prior covariance.
         actions: Finite set or box.
         noise_variance: sigma^2 > 0.
-        window: Observations older than the newest by more than this may be forgotten (see
-            ``exact_window`` for when that is exact); None keeps all.
+        window: Age from which observations may be dropped (exact with ``exact_window``); None to
+            store all.
     """
 
     def __init__(
@@ -284,11 +286,11 @@ class Incremental:
 
     @property
     def times(self) -> Array:
-        """When the observations that are held were made, shape (n,)."""
+        """Times of the stored observations, shape (n,)."""
         return np.array(self._past.t)
 
     def keep(self, which: Integers) -> None:
-        """Forget all observations but these, O(n^3)."""
+        """Drop all observations except these, O(n^3)."""
         self._past.keep(which, self._fast, self.noise_variance)
         self.count = len(which)
         self._changed()
@@ -297,12 +299,12 @@ class Incremental:
         """Multiply the weights of all observations so far by ``factor``; O(n^3)."""
         positive_weight(factor)
         self._past.weight[:] *= factor
-        kept = np.flatnonzero(self._past.weight > SPENT)
-        self._past.keep(kept, self._fast, self.noise_variance)
+        remaining = np.flatnonzero(self._past.weight > SPENT)
+        self._past.keep(remaining, self._fast, self.noise_variance)
         self._changed()
 
     def relevance(self, coming: Array, actions: Any = None) -> Relevance:
-        """Relevance of each observation for predictions at the coming times, shape (q_t,).
+        """Return the relevance of each observation for predictions at times of shape (q_t,).
 
         Args:
             coming: Times.
@@ -313,7 +315,7 @@ class Incremental:
         return Relevance(L_inverse.T @ L_inverse, L_inverse.T @ self._past.z, overlaps)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t): Eq. (5) with V = L^-1 k and z = L^-1 y."""
+        """Return the mean and variance of f(., t): Eq. (5) with V = L^-1 k and z = L^-1 y."""
         if self._compressed is not None and len(self._past.t) > FEW_OBSERVATIONS:
             many = self.actions.points(actions)
             if len(many.x) > self._compressed.few:
@@ -323,7 +325,7 @@ class Incremental:
         return Prediction(self._past.z @ V, np.maximum(variance, 0.0))
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Prediction with its derivatives."""
+        """Return the prediction with its derivatives."""
         points, V = self._at(t, actions)
         slope = self._fast.gradient(points, np.array([t]), self._past.points, self._past.t)
         alpha = self._past.L_inverse.T @ np.column_stack((self._past.z, V))
@@ -334,29 +336,29 @@ class Incremental:
         return Gradient(self._past.z @ V, np.maximum(variance, 0.0), mean_slope, variance_slope)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """One draw of f(., t), shape (q,)."""
+        """Return one draw of f(., t), shape (q,)."""
         points, V = self._at(t, actions)
         prior = self._fast.gram(points, np.array([t]), points, np.array([t]))
         return gaussian_sample(self._past.z @ V, prior - V.T @ V, rng)
 
     def contenders(self, t: float, beta: float) -> None:
-        """This engine has no short cut to the best arm: None."""
+        """Return None: predictions for all arms are needed."""
         return None
 
     def _own(self, points: Points) -> Array:
-        """Prior variance at each action."""
+        """Return the prior variance at each action."""
         if self._variances is None or points.arm is None:
             return self._fast.diagonal(points)
         return np.asarray(self._variances[points.arm])
 
     def _changed(self) -> None:
-        """Drop all that was computed from the observations."""
+        """Clear all caches that depend on the observations."""
         self._whitened = None
         if self._compressed is not None:
             self._compressed.forget()
 
     def _at(self, t: float, actions: Any) -> tuple[Points, Array]:
-        """Actions as points, and V = L^-1 k of shape (n, q)."""
+        """Return actions as points, and V = L^-1 k of shape (n, q)."""
         points = self.actions.points(actions)
         if self._compressed is not None and len(points.x) == 1:
             known = self._compressed.column(self._past, t, points)
@@ -369,14 +371,14 @@ class Incremental:
         return points, V
 
     def _column(self, action: Any, t: float) -> Array:
-        """L^-1 k of one action, from the last prediction of all arms if it was for t."""
+        """Return L^-1 k of one action, from the last prediction of all arms if that was for t."""
         if self._whitened is not None and self._whitened[0] == t:
             return self._whitened[1][:, action]
         return self._at(t, action)[1][:, 0]
 
 
 def tabulated(kernel: Kernel, actions: Actions) -> Kernel:
-    """The same kernel with its action part looked up in a table, for a small finite set."""
+    """Return the same kernel with its action part looked up in a table, for a small finite set."""
     if not isinstance(actions, Finite) or len(actions) > TABLE_SIZE:
         return kernel
     a = actions.points()

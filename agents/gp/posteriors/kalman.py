@@ -1,4 +1,4 @@
-"""The belief N(w, P) about the weights of the features, and how it moves.
+"""Kalman filter: the belief N(w, P) about the weights of the features.
 
 Between observations a term with decay forgets (Kalman predict step, rho per unit of time),
 
@@ -8,16 +8,17 @@ and an observation y = h . w + noise, h = phi(a) x psi(t), is a rank-one step
 
     g = P h,    s = h . g + sigma^2,    w <- w + g (y - h . w) / s,    P <- P - g g^T / s.
 
-At one time t all actions share psi(t): it is contracted first, (m, m) -> (M_a, m) -> (M_a, M_a),
-which serves the prediction of every action and the update that follows. P and w are kept as one
-array S = [P, w], since each of these operations does the same to both.
+At one time t all actions share psi(t). It is contracted first, (m, m) -> (M_a, m) -> (M_a, M_a), in
+O(m^2), for the predictions of all actions and the next update. P and w are stored as one array
+S = [P, w], since all operations are the same for both.
 
-Forgetting would write all of P at every step. So S stays that of an earlier time, the ``base``, and
-only what it means moves: with R = diag(r) since then the state is N(R w, R P R + I - R^2), and the
-step of an observation becomes one of S with R^-1 g in the place of g.
+Forgetting would write all of P at every step. S is therefore stored for an earlier time, the
+``base``: with R = diag(r) for the time since then, the state is N(R w, R P R + I - R^2), and the
+step of an observation is a step of S with R^-1 g instead of g.
 
-A large S is too big for the cache, and every rank-one step would read and write all of it. So steps
-are collected, x = (g, -e) / sqrt(s) as rows of X, and S - X^T X is formed for 16 of them at once.
+A large S exceeds the cache, and each rank-one step would read and write all of it. Steps are
+therefore collected as rows x = (g, -e) / sqrt(s) of X, and S - X^T X is formed for 16 of them at
+once.
 """
 
 from __future__ import annotations
@@ -35,17 +36,17 @@ from agents.gp.features import Features
 LARGE = 500
 """Length of the state from which steps are collected."""
 BATCH = 128
-"""Number of observations that are learned at once."""
+"""Number of observations in one batch update."""
 COLLECT = 16
-"""Number of steps that are collected; more would make each prediction dearer."""
+"""Number of collected steps; more would make predictions slower."""
 MIN_LAZY = 100
-"""Length of the state from which forgetting is put off; a small one is written at once."""
+"""Length of the state from which forgetting is lazy."""
 LEAST_RHO = 1e-3
-"""Decay since the base at which S is brought to the present, so that nothing overflows."""
+"""Decay since the base at which S is moved to the present, to prevent overflow."""
 
 
 class Slice(NamedTuple):
-    """The belief at one time t: f(a, t) = phi(a) . v with v ~ N(mean, covariance)."""
+    """Belief at one time t: f(a, t) = phi(a) . v with v ~ N(mean, covariance)."""
 
     t: float
     psi: Array  # (M_t,)
@@ -62,7 +63,7 @@ class Moments(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The arrays of a state, or of several in layers: what it is, and what is computed from it."""
+    """Arrays of a state, or of several states in layers."""
 
     S: Array  # (m, m + 1)
     cross: Array  # (M_a, m + 1)
@@ -71,12 +72,12 @@ class Room(NamedTuple):
 
     @classmethod
     def of(cls, layers: tuple[int, ...], m: int, M: int, collected: int) -> Room:
-        """For m features, M of them of actions."""
+        """Return uninitialised arrays for a state of length m and M action features."""
         shapes = (m, m + 1), (M, m + 1), (M, M), (collected, m + 1)
         return cls(*(np.empty(layers + shape) for shape in shapes))
 
     def layer(self, i: int) -> Room:
-        """The room of one state among several."""
+        """Return the arrays of one layer."""
         return Room(*(array[i] for array in self))
 
 
@@ -99,24 +100,24 @@ class KalmanFilter:
         self.slice: Slice | None = None
         room = self._own_room()
         room.S[:] = np.eye(m, m + 1)
-        self._live_in(room)
+        self._use_arrays(room)
 
     def _own_room(self) -> Room:
         m, M = self.features.size, self.features.width
         return Room.of((), m, M, COLLECT if m >= LARGE else 0)
 
     def move_to(self, room: Room) -> None:
-        """Live in other arrays from now on."""
+        """Move the state to other arrays."""
         self.form()
         room.S[:], self.slice = self.S, None
-        self._live_in(room)
+        self._use_arrays(room)
 
     def move_out(self) -> None:
-        """Live in arrays of its own, if these are part of larger ones."""
+        """Move the state to separate arrays, if its arrays are layers."""
         if self.S.base is not None:
             self.move_to(self._own_room())
 
-    def _live_in(self, room: Room) -> None:
+    def _use_arrays(self, room: Room) -> None:
         self.S, self._cross, self._covariance, self._X = room
         blocks, m, M = self.features.blocks, self.features.size, self.features.width
         # Views, made once: the arrays only ever change in place.
@@ -130,7 +131,7 @@ class KalmanFilter:
         ]
 
     def at(self, t: float) -> Slice:
-        """The belief about f(., t); valid until the next call for another t or update."""
+        """Return the belief about f(., t); valid until the next update or call with another t."""
         if self.slice is not None and self.slice.t == t:
             return self.slice
         if self.decays and t < self.time:
@@ -150,10 +151,10 @@ class KalmanFilter:
         return self.slice
 
     def update(self, phi: Array, t: float, y: float, noise_variance: float) -> float:
-        """Take in y = phi . v + noise at time t; returns its log density.
+        """Learn from y = phi . v + noise at time t, and return its log density.
 
-        If t lies before the time of the state and something decays, the state stays where it is
-        and y counts as a blurred view of it: f(., t) = rho^dt f(., now) + fresh variation.
+        If t precedes the time of a decaying state, the state is not moved and y counts as a noisy
+        observation of it: f(., t) = rho^dt f(., now) + independent variation.
         """
         now = self.at(t)
         if self.decays and t > self.time and now.rho.min() < LEAST_RHO:
@@ -174,8 +175,8 @@ class KalmanFilter:
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
     def advance(self, t: float) -> None:
-        """Something at time t has been learned."""
-        if math.isinf(self.base):  # until now the state was that of any time
+        """Record that an observation at time t was learned."""
+        if math.isinf(self.base):  # the prior holds at any time
             self.base = t
         self.time, self.slice = max(t, self.time), None
 
@@ -196,10 +197,11 @@ class KalmanFilter:
         self.slice = None
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
-        """Many observations at once, where nothing decays; returns their log density.
+        """Learn from many observations at once without decay, and return their log density.
 
         With H the rows h of some of them and L the factor of H P H^T + sigma^2 I:
-        V = L^-1 [H P, H w - y], then S <- S - (L^-1 H P)^T V. It saves most of the time.
+        V = L^-1 [H P, H w - y], then S <- S - (L^-1 H P)^T V. This is faster than single updates,
+        since BLAS works on blocks.
         """
         total, self.slice = 0.0, None
         self.form()
@@ -216,7 +218,7 @@ class KalmanFilter:
         return total - 0.5 * len(t) * math.log(2 * math.pi)
 
     def _rows(self, phi: Array, t: Array) -> Array:
-        """h of each observation, shape (n, m)."""
+        """Return h of each observation, shape (n, m)."""
         psi = self.features.psi_of_all(t)
         H = np.empty((len(t), self.features.size))
         for b in self.features.blocks:
@@ -225,16 +227,16 @@ class KalmanFilter:
         return H
 
     def update_all(self, phi: Array, t: float, y: Array, noise_variance: Array) -> float:
-        """Take in several values at the time of the state: one product instead of many.
+        """Learn from several values at the time of the state, in one product.
 
         Args:
             phi: Action features, shape (q, M_a).
-            t: The time of the state.
-            y: Shape (q,).
-            noise_variance: Shape (q,).
+            t: Time of the state.
+            y: Values, shape (q,).
+            noise_variance: Noise variances, shape (q,).
 
         Returns:
-            Their log density.
+            Log density of the values.
         """
         if len(self._X) or t != self.time:
             rows = zip(phi, y.tolist(), noise_variance.tolist(), strict=True)
@@ -269,7 +271,7 @@ class KalmanFilter:
         return np.exp(self.log_rho * lag)
 
     def subtract(self, x: Array) -> None:
-        """S <- S - x x^T, now or later; BLAS works in place on S.T, which is Fortran-ordered."""
+        """Subtract x x^T from S, now or later, in place on S.T (Fortran order), O(m^2)."""
         if not len(self._X):
             dger(-1.0, x, x[:-1], a=self.S.T, overwrite_a=1)
             return
@@ -279,14 +281,14 @@ class KalmanFilter:
             self.form()
 
     def form(self) -> None:
-        """Put the collected steps into S."""
+        """Apply the collected steps to S, in one product of O(16 m^2)."""
         if self.pending:
             steps = np.ascontiguousarray(self.X[:, :-1])
             dgemm(-1.0, self.X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
             self.pending = 0
 
     def _catch_up(self, wave: Array) -> None:
-        """Take the collected steps into account in the contraction."""
+        """Apply the collected steps to the contraction."""
         X, M = self.X, self.features.width
         contracted = np.empty((len(X), M))
         for b in self.features.blocks:
@@ -295,7 +297,7 @@ class KalmanFilter:
         self._cross -= contracted.T @ X
 
     def _refresh(self, fresh: Array) -> None:
-        """Add what is new at t to the variance of v."""
+        """Add the variation since the base to the variance of v."""
         width = self.features.width + 1
         for b in self.features.blocks:
             if b.log_rho:
@@ -303,7 +305,7 @@ class KalmanFilter:
                 self._covariance.ravel()[diagonal] += fresh[b.clock].sum()
 
     def _move(self, g: Array, phi: Array, now: Slice) -> None:
-        """Move a small state, and with it the gain g = P h, to the time of the slice."""
+        """Move a small state and the gain g = P h to the time of the slice."""
         self.form()
         r = now.rho[self.tick]
         fresh = 1.0 - r * r
@@ -314,7 +316,7 @@ class KalmanFilter:
         self.base = now.t
 
     def settle(self, t: float) -> None:
-        """Bring S to a time not before that of the state."""
+        """Move S to a time not before that of the state."""
         if not self.decays or math.isinf(self.base) or self.base == t:
             return
         self.form()

@@ -1,9 +1,9 @@
-"""Late observations where something decays: rewind, put them in their place, replay.
+"""Late observations with decaying kernels: rewind, insert, replay.
 
-Without decay the order of observations does not matter. With decay the belief has moved on, so the
-last 32 to 64 observations are kept with the belief before the first of them: a reward that is late
-by no more than that is treated exactly. An older one is taken as a blurred view of the present
-state (``KalmanFilter.update``), which is an approximation.
+Without decay the order of observations does not matter. With decay, the last 32 to 64 observations
+are stored with the belief before them, so that a reward that is late by no more than that is
+treated exactly. An older one counts as a noisy observation of the present state
+(``KalmanFilter.update``), which is an approximation.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from agents.gp.posteriors.kalman import KalmanFilter
 
 SPAN = 32
 NUMBERS = 4
-"""Numbers that are kept of an observation beside its features."""
+"""Numbers stored for an observation in addition to its features."""
 
 
 class Mark(NamedTuple):
-    """A Gaussian state to return to when a late observation comes."""
+    """Gaussian state to restore when a late observation arrives."""
 
     S: Array
     time: float
@@ -31,7 +31,7 @@ class Mark(NamedTuple):
 
 
 NO_MARK = Mark(np.empty((0, 0)), -math.inf, -math.inf, 0.0)
-"""Mark of a filter without decay, where no observation is ever late."""
+"""Mark of a filter without decay, which needs none."""
 
 
 class LateObservations:
@@ -45,7 +45,7 @@ class LateObservations:
     def observe(
         self, phi: Array, t: float, y: float, noise_variance: float, log_scale: float = 0.0
     ) -> None:
-        """Take in an observation, early or late; its density counts times exp(log_scale)."""
+        """Learn from an observation, possibly late, whose density is scaled by exp(log_scale)."""
         if not self.filter.decays:
             self.log_evidence += self.filter.update(phi, t, y, noise_variance) + log_scale
             return
@@ -56,7 +56,7 @@ class LateObservations:
             self._take(entry)
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> None:
-        """Take in many observations, at once if nothing decays."""
+        """Learn from many observations, at once without decay."""
         if not self.filter.decays:
             self.log_evidence += self.filter.learn(phi, t, y, noise_variance)
             return
@@ -64,7 +64,7 @@ class LateObservations:
             self.observe(row, when, reward, noise_variance)
 
     def observe_all(self, t: float, phi: Array, factors: Array) -> None:
-        """Several factors (y, sigma^2, log scale), shape (q, 3), at the time of the belief."""
+        """Learn factors (y, sigma^2, log scale), shape (q, 3), at the time of the belief."""
         room = SPAN - len(self._entries) % SPAN
         if self.filter.decays and len(phi) >= room:  # a mark must be set on the way
             for row, (y, noise_variance, log_scale) in zip(phi, factors.tolist(), strict=True):
@@ -78,7 +78,7 @@ class LateObservations:
             self._entries.extend(entries)
 
     def _mark(self, spent: Mark | None = None) -> Mark:
-        """The present state, in the array of a mark that is spent if there is one."""
+        """Return the present state, in the array of an obsolete mark if there is one."""
         kalman = self.filter
         kalman.form()
         kalman.settle(kalman.time)
@@ -93,7 +93,7 @@ class LateObservations:
         self._remember(entry)
 
     def took(self, phi: Array, t: float, y: float, noise_variance: float, density: float) -> None:
-        """An observation that the filter has learned from already, not a late one."""
+        """Record an observation in order of time that the filter has already learned."""
         self.log_evidence += density
         if self.filter.decays:
             self._remember(_entry(phi, t, y, noise_variance, 0.0))
@@ -114,7 +114,7 @@ class LateObservations:
 
 
 def _entry(phi: Array, t: float, y: float, noise_variance: float, log_scale: float) -> Array:
-    """An observation as it is kept."""
+    """Return an observation in its stored form."""
     entry = np.empty(NUMBERS + len(phi))
     entry[:NUMBERS] = t, y, noise_variance, log_scale
     entry[NUMBERS:] = phi

@@ -1,4 +1,4 @@
-"""Several kernels at once, each with its own posterior, weighed by their evidence.
+"""Mixture of kernels, each with its own posterior, weighted by their evidence.
 
 Bayesian model averaging [@hoeting1999bayesian], exact and online: after every reward
 
@@ -6,15 +6,15 @@ Bayesian model averaging [@hoeting1999bayesian], exact and online: after every r
     mean = sum_i omega_i mean_i,
     variance = sum_i omega_i {variance_i + (mean_i - mean)^2}.
 
-So the belief is the mixture's, by its first two moments: where the candidates disagree it is
-uncertain, and an upper confidence bound on it goes and looks which of them is right.
+The belief has the first two moments of the mixture. Disagreement between candidates adds to its
+variance, so that an upper confidence bound explores which of them is right.
 
-Where all candidates share one action kernel their beliefs at a time t are vectors of one space,
-f(a, t) = phi(a) . v, and the two moments are taken of v: choosing an action then costs the same as
-with one kernel (``bank.py``).
+If all candidates share one action kernel, their beliefs at a time t are distributions of v in
+f(a, t) = phi(a) . v, and the two moments of v are computed: choosing an action then costs the same
+as with one kernel (``bank.py``).
 
-For a time before the newest reward, candidates with decay that are states do not smooth
-(``StateSpace``), and so the mixture of them does not.
+For times before the newest reward, state-space candidates with decay do not smooth
+(``StateSpace``), and neither does a mixture of them.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.state_space import StateSpace
 
 SMALL = 1000
-"""Length of a state up to which candidates have one, however short the run."""
+"""Length of a state up to which candidates use state space even for short runs."""
 DROP = 1e-11
-"""Share of the prior variance below which a candidate's features are dropped: many candidates make
-it worth while, and it is far below what the rewards could tell."""
+"""Share of the prior variance below which a candidate's features are dropped, to save time; it is
+far below the resolution of the rewards."""
 SHORT = 50
-"""Observations up to which they do not need one."""
+"""Number of observations up to which a state does not pay."""
 
 
 def make_members(
@@ -52,7 +52,7 @@ def make_members(
     horizon: int | None = None,
     engine: str = "auto",
 ) -> list[Posterior]:
-    """Candidates; as ``make_posterior``, but small states are preferred, since they are shared.
+    """Return candidates as ``make_posterior`` does, with a preference for small states.
 
     Args: those of ``make_posterior``, with several kernels.
     """
@@ -67,7 +67,7 @@ def make_members(
 def _with_states(
     kernels: Sequence[Kernel], actions: Actions, noise_variance: float
 ) -> list[Posterior]:
-    """Action features are found once; a RankError if a state would not be small."""
+    """Return state-space candidates with shared action features, or raise a RankError."""
     known: dict[Any, Basis] = {}
     members: list[Posterior] = []
     for kernel in kernels:
@@ -87,7 +87,7 @@ class Mixture:
 
     Args:
         members: The candidates, all with the same observations (or none).
-        prior: How much each is believed beforehand, in any unit; all the same if None.
+        prior: Prior weights of the candidates, not necessarily normalised; None for equal weights.
     """
 
     _bank: Bank | None = None
@@ -102,7 +102,7 @@ class Mixture:
 
     @classmethod
     def revived(cls, members: Sequence[Posterior], log_prior: Array) -> Mixture:
-        """With a prior that is a logarithm already, to the bit."""
+        """Return a mixture with exactly these log prior weights."""
         if np.shape(log_prior) != (len(members),):
             raise ValueError("a prior needs an entry for each candidate")
         mixture = cls(members)
@@ -110,7 +110,7 @@ class Mixture:
         return mixture
 
     def _adopt(self, members: list[Posterior], log_prior: Array) -> None:
-        """Take these candidates from now on."""
+        """Replace the candidates."""
         self.members, self.log_prior = members, log_prior
         states = [member for member in members if isinstance(member, StateSpace)]
         known = self._bank
@@ -161,7 +161,7 @@ class Mixture:
         return float(logsumexp(self._scores()))
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Every candidate learns."""
+        """Update all candidates."""
         if self._bank is not None:
             self._bank.observe(action, t, y)
         else:
@@ -170,7 +170,7 @@ class Mixture:
         self._weights = None
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t) under the mixture."""
+        """Return the mean and variance of f(., t) under the mixture."""
         if self._bank is not None and self._bank.shares:
             return self._bank.predict(t, self.weights, actions)
         weights, members = self._heavy()
@@ -180,7 +180,7 @@ class Mixture:
         return Prediction(middle, weights @ (variance + (mean - middle) ** 2))
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Prediction with its derivatives."""
+        """Return the prediction with its derivatives."""
         if self._bank is not None and self._bank.shares:
             return self._bank.gradient(t, self.weights, actions)
         weights, members = self._heavy()
@@ -192,12 +192,12 @@ class Mixture:
         return Gradient(middle, spread, slope, np.tensordot(weights, growth + apart, 1))
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """A candidate by its weight, then a draw from it."""
+        """Draw a candidate by its weight, then a sample from it."""
         member = self.members[int(rng.choice(len(self.members), p=self.weights))]
         return member.sample(t, rng, actions)
 
     def contenders(self, t: float, beta: float) -> None:
-        """This engine has no short cut to the best arm: None."""
+        """Return None: predictions for all arms are needed."""
         return None
 
     def reset(self) -> None:
@@ -210,7 +210,7 @@ class Mixture:
         return np.asarray(self.log_prior + [member.log_evidence for member in self.members])
 
     def _heavy(self) -> tuple[Array, list[Posterior]]:
-        """Candidates that count, and their weights."""
+        """Return candidates that count, and their weights."""
         keep = np.flatnonzero(self.weights > NEGLIGIBLE)
         weights = self.weights[keep]
         return weights / weights.sum(), [self.members[i] for i in keep]

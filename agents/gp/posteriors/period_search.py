@@ -1,24 +1,24 @@
-"""A season of unknown length: a mixture of candidate periods that is pruned and split as it learns.
+"""Search for an unknown period by a mixture that is pruned and split as it learns.
 
-The range of frequencies is cut into cells. Each is a candidate with the period of its middle; its
-prior is the cell's share of a distribution over periods, so the weights are the posterior over the
-period, by the midpoint rule. Beforehand the period is log-uniform; if one is given, then with
-equal probability it is exactly that, about that (log-normal), or anything.
+The range of frequencies is divided into cells. Each is a candidate with the period of its midpoint
+and the prior probability of the cell, so the weights approximate the posterior of the period by the
+midpoint rule. The prior is log-uniform; with a suggested period, it is an equal mixture of exactly
+that period, a log-normal around it, and log-uniform.
 
-Over a span of n time units two frequencies can be told apart if they differ by about 1 / n, so a
-cell must stay narrower than that:
+Over a span of n time units two frequencies can be distinguished if they differ by about 1 / n, so
+cells must be narrower::
 
-    prune the cells that hardly count, but not those beside one that does;
-    while a cell is wider than MAX_CELL_CYCLES / span, or with its neighbours holds nearly all:
-        cut it (them) into thirds; the middle keeps its posterior, the others replay the history.
+    prune cells with small weights, except neighbours of cells with large ones
+    while a cell is wider than MAX_CELL_CYCLES / span, or has nearly all weight with its neighbours:
+        divide it (them) into thirds; the middle keeps its posterior, the others replay the history
 
-The second rule goes on until the posterior over the period is wider than three cells. Neighbours
-count because a cell is judged by its middle: the period may lie just across the border.
+The second rule repeats until the posterior of the period is wider than three cells. Neighbours
+count because a cell is evaluated at its midpoint: the period may be just across the border.
 
-The mixture holds at most ``max_candidates``: where there is no room, light cells stay wide. Cells
-are cut when the span, or how sharply the data tell periods apart, has grown threefold; so replaying
-costs fewer than ``max_candidates`` updates per observation in the long run, though many at once.
-The history is kept for it: three numbers an observation.
+The mixture holds at most ``max_candidates``; cells with small weights then stay wide. Cells are
+divided when the span, or the precision of the posterior, has grown threefold, so the amortised cost
+of replays is below ``max_candidates`` updates per observation. The history is stored for replays,
+three numbers per observation.
 """
 
 from __future__ import annotations
@@ -42,42 +42,40 @@ from agents.gp.posteriors.mixture import DROP, Mixture, make_members
 from agents.gp.posteriors.state_space import StateSpace
 
 MAX_CELL_CYCLES = 0.6
-"""Widest cell, in cycles over the span: its middle is off by 0.15 cycles at both ends, at most."""
+"""Widest cell, in cycles over the span: the midpoint is off by at most 0.15 cycles at both ends."""
 CERTAIN = 0.9
-"""Weight from which on a cell and its neighbours are as good as all."""
+"""Weight of a cell and its neighbours from which the others are negligible."""
 COUNTS = 0.1
-"""Weight from which on the neighbours of a cell are kept, whatever theirs."""
+"""Weight of a cell from which its neighbours are not pruned."""
 MIN_CELL_CYCLES = 1e-4
 """Narrowest cell, in cycles over the span."""
 FIRST_SPAN = 30.0
 """Span for which the first cells are fine enough."""
 MAX_CANDIDATES = 48
-"""Candidates at most, if their states are of ordinary size."""
+"""Largest number of candidates with states of ordinary size."""
 MAX_STATE_NUMBERS = 4e7
-"""Numbers in all states together, above which fewer candidates are held (but 8 at least)."""
+"""Largest total size of all states; it limits the number of candidates, but not below 8."""
 MIN_WEIGHT = 1e-4
-"""Weight below which a candidate is dropped: if its middle stands for the cell, it is wrongly lost
-as rarely as that."""
+"""Weight below which a candidate is dropped, which bounds the probability of a wrong decision."""
 MIN_PERIOD = 5.0
-"""Shortest period that is looked for, unless another is given."""
+"""Default shortest period of a search."""
 MAX_PERIOD_RANGE = (20.0, 200.0)
-"""The longest is a quarter of the horizon, but between these; the upper one if there is no end."""
+"""Bounds of the default longest period, a quarter of the horizon; the upper one if unknown."""
 GIVEN_PERIOD_SPREAD = 0.3
-"""Spread of the logarithm of a period that is about the one given."""
+"""Standard deviation of the logarithm of a period around the suggested one."""
 
 
 class PeriodSearch(Mixture):
     """A mixture over the period of a kernel.
 
     Args:
-        kernel: Its periodic factors get the periods tried.
+        kernel: Template; its periodic factors get the candidate periods.
         actions: Finite set or box.
         noise_variance: sigma^2 > 0.
         low: Shortest period.
         high: Longest period.
-        given_period: A period that may be right or wrong: one more candidate, exactly there, and
-            more prior weight for those around it.
-        horizon: Number of observations to come, if known.
+        given_period: Suggested period: an additional candidate, and more prior weight around it.
+        horizon: Number of future observations, if known.
         engine: As in ``make_posterior``.
     """
 
@@ -121,7 +119,7 @@ class PeriodSearch(Mixture):
         self._adopt(members, np.log(self._prior(cells)))
 
     def _prior(self, cells: Array) -> Array:
-        """Probability of each cell; one without width is the given one."""
+        """Return the probability of each cell; the cell of width 0 is the suggested period."""
         ends = np.log((self._low, self._high))
         anything = np.log(cells[:, 1] / cells[:, 0]) / (ends[1] - ends[0])
         if self._given_period is None:
@@ -142,7 +140,7 @@ class PeriodSearch(Mixture):
         return np.asarray(2.0 / self.cells.sum(axis=1))
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Every candidate learns; then some go and some are split."""
+        """Update all candidates, then prune and split cells."""
         super().observe(action, t, y)
         self._past.append((np.copy(action), float(t), float(y)))
         self._earliest, self._latest = min(self._earliest, t), max(self._latest, t)
@@ -155,7 +153,7 @@ class PeriodSearch(Mixture):
         self._settle(self.cells[which], [self.members[i] for i in which])
 
     def _refine(self) -> None:
-        """Split cells that have become too wide, the heaviest first, as far as there is room."""
+        """Split cells that are too wide, by decreasing weight, up to the limit of candidates."""
         while (wide := self._wide()).any() and (room := (self.max_candidates - len(wide)) // 2) > 0:
             first = np.argsort(-np.where(wide, self.weights, -1.0), kind="stable")[:room]
             self._split(wide & np.isin(np.arange(len(wide)), first))
@@ -171,7 +169,7 @@ class PeriodSearch(Mixture):
         return wide
 
     def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """These cells and those that touch them; all are in order but the given one, the last."""
+        """Return a mask of these cells and their neighbours; the suggested cell is the last."""
         low, high = self.cells[1:, 0], self.cells[:-1, 1]
         touching = np.abs(high - low) <= 1e-9 * low
         near: NDArray[np.bool_] = which.copy()
@@ -180,7 +178,7 @@ class PeriodSearch(Mixture):
         return near
 
     def _split(self, wide: NDArray[np.bool_]) -> None:
-        """Thirds; the middle one keeps its posterior."""
+        """Split cells into thirds; the middle one keeps its posterior."""
         cells: list[Array] = []
         members: list[Posterior] = []
         history = self._history()
@@ -205,25 +203,25 @@ class PeriodSearch(Mixture):
         return member
 
     def _history(self) -> tuple[NDArray[Any], Array, Array]:
-        """Actions, times and rewards."""
+        """Return actions, times and rewards."""
         chosen = self.actions.buffer(len(self._past))
         for i, past in enumerate(self._past):
             chosen[i] = past[0]
         return chosen, np.array([p[1] for p in self._past]), np.array([p[2] for p in self._past])
 
     def reset(self) -> None:
-        """Forget all observations, and begin with the first cells."""
+        """Forget all observations and restart with the first cells."""
         self._start(self.members[0])
 
 
 def usual_range(horizon: float | None) -> tuple[float, float]:
-    """Shortest and longest period worth looking for in a run of that length."""
+    """Return the default shortest and longest period for a horizon."""
     quarter = math.inf if horizon is None else horizon / 4.0
     return MIN_PERIOD, float(np.clip(quarter, *MAX_PERIOD_RANGE))
 
 
 def with_period(kernel: Kernel, period: float) -> Kernel:
-    """The kernel with another period in all of its periodic factors."""
+    """Return the kernel with another period in all of its periodic factors."""
     return Sum(tuple(_term_with(term, period) for term in kernel.terms))
 
 
@@ -236,7 +234,7 @@ def _term_with(term: Term, period: float) -> Term:
 
 
 def _like(sibling: Posterior, cell: Array) -> Posterior:
-    """A candidate without observations; the action features are those of its sibling."""
+    """Return a candidate without observations; the action features are those of its sibling."""
     kernel = with_period(sibling.kernel, 2.0 / float(cell.sum()))
     actions, noise_variance = sibling.actions, sibling.noise_variance
     if isinstance(sibling, StateSpace):

@@ -1,7 +1,7 @@
-"""State-space posterior: exact to round-off, at a cost per step that does not grow with t.
+"""State-space posterior, exact to round-off, with a constant cost per step.
 
-It can also learn that f(a, t) is at most so much. The belief about one value f ~ N(m, v), cut off
-above at c, has with z = (c - m) / sqrt(v)
+It can also learn upper bounds on f(a, t). The belief about one value f ~ N(m, v), truncated above
+at c, has with z = (c - m) / sqrt(v)
 
     Z = Phi(z),    r = phi(z) / Phi(z),    mean m - sqrt(v) r,    variance v {1 - r (z + r)}.
 
@@ -28,23 +28,23 @@ from agents.gp.posteriors.kalman import KalmanFilter, Moments, Slice
 from agents.gp.posteriors.late import LateObservations
 
 MANY = 1000
-"""Arms from which a short list saves time."""
+"""Number of arms above which a short list saves time."""
 ROUNDING = 3e-5
 """Bound on the relative error of phi_1^T C_11 phi_1 in single precision, for M_a < 500."""
 
 
 class StateSpace:
-    """Kernels with finite features: any action kernel; constant, periodic and decaying time.
+    """Posterior for kernels with finite features: constant, periodic and decaying in time.
 
-    Late observations are exact without decay, and with decay when fewer than 32 newer ones have
-    come in (``late.py``). With decay, ``predict`` looks at the present and the future; for a time
-    before the newest observation it does not smooth.
+    Late observations are exact without decay, and with decay if fewer than 32 newer ones have
+    arrived (``late.py``). With decay, ``predict`` is meant for the present and the future; it does
+    not smooth times before the newest observation.
 
     Args:
         kernel: Prior covariance.
         actions: Finite set or box.
         noise_variance: sigma^2 > 0.
-        features: Features of the kernel, if known already.
+        features: Features of the kernel; None to compute them.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class StateSpace:
         return self._late.log_evidence
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
-        """Rank-one update; a weight divides the noise variance."""
+        """Learn from an observation by a rank-one update; a weight divides the noise variance."""
         positive_weight(weight)
         self.weigh(action, t, y, self.noise_variance / weight)
 
@@ -88,21 +88,21 @@ class StateSpace:
     ) -> None:
         """Multiply the belief by exp(log_scale) N(y; f(action, t), noise_variance).
 
-        That is what an observation does, and what anything else that is known of f(action, t) does
-        when it is approximated by such a factor.
+        An observation is such a factor, and other knowledge of f(action, t) can be approximated by
+        one.
         """
         finite_observation(t, y)
         self._late.observe(self.phi_of(action), t, y, noise_variance, log_scale)
         self.count += 1
 
     def learned(self, phi: Array, t: float, y: float, density: float) -> None:
-        """An observation that the filter has taken in already, with its log density."""
+        """Record an observation that the filter has already learned, with its log density."""
         self.filter.advance(t)
         self._late.took(phi, t, y, self.noise_variance, density)
         self.count += 1
 
     def phi_of(self, action: Any) -> Array:
-        """phi of one action, shape (M_a,)."""
+        """Return phi of one action, shape (M_a,)."""
         if self._phi is None:
             return np.asarray(self.phi(action)[0])
         if action < 0:
@@ -115,78 +115,78 @@ class StateSpace:
         self.filter.discount(factor)
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
-        """Observe many, one after the other or, where nothing decays, at once."""
+        """Learn from many observations, at once without decay."""
         self._late.learn(self.phi(actions), t, y, self.noise_variance)
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t); with decay a past t is not smoothed."""
+        """Return the mean and variance of f(., t); with decay a past t is not smoothed."""
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
 
     def weigh_all(self, actions: Any, t: float, factors: Array) -> None:
-        """``weigh`` several actions at the time of the newest observation.
+        """Apply ``weigh`` to several actions at the time of the newest observation.
 
         Args:
-            actions: Which, q of them.
-            t: When.
+            actions: Actions, q of them.
+            t: Time.
             factors: (y, noise variance, log scale) of each, shape (q, 3).
         """
         self._late.observe_all(t, self.phi(actions), factors)
         self.count += len(factors)
 
     def joint(self, t: float, actions: Any = None) -> tuple[Array, Array]:
-        """Mean (q,) and covariance (q, q) of f(., t), at all arms of a finite set if None."""
+        """Return the mean (q,) and covariance (q, q) of f(., t), for all arms if None."""
         phi, now = self.phi(actions), self.now(t)
         return phi @ now.mean, np.asarray(phi @ now.covariance @ phi.T)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Prediction with its derivatives."""
+        """Return the prediction with its derivatives."""
         points, now = self.actions.points(actions), self.now(t)
         phi, slope = self.features.phi(points), self.features.slope(points)
         return sloped(phi, slope, now.mean, now.covariance)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """One draw of f(., t), shape (q,)."""
+        """Return one draw of f(., t), shape (q,)."""
         now = self.now(t)
         return feature_sample(self.phi(actions), now.mean, now.covariance, rng)
 
     def contenders(self, t: float, beta: float) -> Integers | None:
-        """The arms worth a prediction, when there are very many."""
+        """Return a short list of arms if there are very many, or None."""
         if self._shortlist is None or self._phi is None:
             return None
         now = self.filter.at(t)
         return self._shortlist(self._phi @ now.mean, now.covariance, beta)
 
     def now(self, t: float) -> Slice:
-        """The belief about f(., t) in the space of action features; valid until the next call."""
+        """Return the belief about f(., t) over action features; valid until the next call."""
         return self.filter.at(t)
 
     def moments(self, t: float) -> Moments:
-        """The same as the only layer of a bank."""
+        """Return the belief in the form of ``Layers``, with one layer."""
         now = self.now(t)
         return Moments(now.mean[None], now.covariance[None])
 
     def phi(self, actions: Any) -> Array:
-        """phi of the actions, shape (q, M_a)."""
+        """Return phi of the actions, shape (q, M_a)."""
         if self._phi is not None:
             return self._phi if actions is None else self._phi[np.atleast_1d(actions)]
         if actions is self._memo[0]:
             return self._memo[1]
         phi = self.features.phi(self.actions.points(actions))
         if isinstance(actions, np.ndarray) and not actions.flags.writeable:
-            self._memo = (actions, phi)  # a grid that comes back at every step
+            self._memo = (actions, phi)  # a grid that is used at every step
         return phi
 
 
 def predicted(phi: Array, mean: Array, covariance: Array) -> Prediction:
-    """Mean and variance of phi . v, v ~ N(mean, covariance)."""
+    """Return the mean and variance of phi . v, v ~ N(mean, covariance)."""
     variance = np.einsum("qi,qi->q", phi @ covariance, phi)
     return Prediction(phi @ mean, np.maximum(variance, 0.0))
 
 
 def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient:
-    """The same with derivatives; ``slope`` is that of phi, shape (q, d, M_a)."""
+    """Return the prediction with derivatives; ``slope`` is that of phi, shape (q, d, M_a)."""
     spread = phi @ covariance
     variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
     variance_slope = 2 * np.einsum("qdi,qi->qd", slope, spread)
@@ -194,14 +194,15 @@ def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient
 
 
 class Shortlist:
-    """Narrows very many arms down to those that can have the largest upper confidence bound.
+    """Short list of the arms that can have the largest upper confidence bound.
 
-    The variance of n arms, phi^T C phi, costs n M_a^2. Most arms are out of the question, and that
-    shows in single precision and in the first few features already: with phi = (phi_1, phi_2),
+    The variances of n arms, phi^T C phi, cost O(n M_a^2). Most arms can be excluded in single
+    precision with the first few features: with phi = (phi_1, phi_2),
 
         | sqrt(phi^T C phi) - sqrt(phi_1^T C_11 phi_1) | <= |phi_2|,      since C <= I.
 
-    No arm that could win, or tie, is left out: first by few features, then by more.
+    No maximiser, not even a tie, is excluded. Arms are excluded with few features first, then with
+    more.
 
     Args:
         phi: Features of the arms, strongest first, shape (n, M_a).
@@ -209,7 +210,7 @@ class Shortlist:
 
     def __init__(self, phi: Array) -> None:
         square = phi**2
-        # Squared length of what is left of phi from feature i on, shape (n, M_a).
+        # Squared norm of phi from feature i on, shape (n, M_a).
         rest = np.cumsum(square[:, ::-1], axis=1)[:, ::-1]
         self._norm2 = rest[:, 0].copy()
         heights = rest.max(axis=0) / self._norm2.max()
@@ -219,7 +220,7 @@ class Shortlist:
         self._single = phi[:, : self._widths[-1]].astype(np.float32)
 
     def __call__(self, mean: Array, covariance: Array, beta: float) -> Integers:
-        """Arms that may maximise mean + sqrt(beta) * standard deviation."""
+        """Return arms that may maximise mean + sqrt(beta) * standard deviation."""
         arms = np.arange(len(mean))
         for width, tail in zip(self._widths, self._tails, strict=True):
             C = covariance[:width, :width].astype(np.float32)
@@ -232,7 +233,7 @@ class Shortlist:
     def _open(
         mean: Array, variance: NDArray[np.float32], tail: Array, norm2: Array, beta: float
     ) -> NDArray[np.bool_]:
-        """Mask of arms whose highest possible bound reaches the best of the lowest ones."""
+        """Return mask of arms whose highest possible bound reaches the best of the lowest ones."""
         slack = ROUNDING * norm2
         high = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance + slack, 0.0)) + tail)
         low = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance - slack, 0.0)) - tail)
@@ -240,15 +241,15 @@ class Shortlist:
 
 
 MIN_EXCEEDING_PROBABILITY = 0.03
-"""Arms that exceed the bound with less than this probability are left alone."""
+"""Probability of exceeding the bound below which an arm is not adjusted."""
 MIN_VARIANCE_SHARE = 1e-3
-"""Share of the noise below which no variance is believed: what is known so well is not pushed."""
+"""Least variance, as a share of the noise, of an arm that is adjusted."""
 MAX_PUSHED_ARMS = 5
-"""Arms that are pushed down for one bound."""
+"""Largest number of arms that are adjusted for one bound."""
 
 
 class Factor(NamedTuple):
-    """exp(log_scale) N(y; f, variance)."""
+    """Factor exp(log_scale) N(y; f, variance)."""
 
     y: float
     variance: float
@@ -256,9 +257,10 @@ class Factor(NamedTuple):
 
 
 def at_most(mean: float, variance: float, bound: float) -> Factor:
-    """The Gaussian factor in the place of f <= bound, for a belief N(mean, variance) about f."""
+    """Return the Gaussian factor that replaces f <= bound for a belief N(mean, variance)."""
     deviation = math.sqrt(variance)
     z = (bound - mean) / deviation
+    # Moments of the truncated normal, see the module's docstring; r = phi(z) / Phi(z).
     log_z = float(log_ndtr(z))
     r = math.exp(-0.5 * z * z - 0.5 * math.log(2 * math.pi) - log_z)
     shrink = min(max(1.0 - r * (z + r), 1e-3), 1.0 - 1e-9)  # new variance over old
@@ -270,19 +272,20 @@ def at_most(mean: float, variance: float, bound: float) -> Factor:
 
 
 def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> float:
-    """Take in that at time t every arm b but one was at most bounds[b].
+    """Learn that at time t every arm b except one was at most bounds[b].
 
-    The likeliest to exceed its bound is pushed down first, until none is likely to. That is worked
-    out on the joint belief about the arms at t; the state learns the factors at the end.
+    Arms are adjusted by decreasing probability of exceeding their bound, until none is likely to.
+    The factors are computed with the joint belief about the arms at t, and then applied to the
+    state.
 
     Args:
-        posterior: Of finitely many arms.
-        arm: The one of which it is not said.
-        t: When.
-        bounds: Shape (n,).
+        posterior: Posterior of finitely many arms.
+        arm: Arm without a bound.
+        t: Time.
+        bounds: Upper bounds, shape (n,).
 
     Returns:
-        The log probability of that under the belief before.
+        Log probability of the bounds under the previous belief.
     """
     before = posterior.log_evidence
     mean, C = posterior.joint(t)

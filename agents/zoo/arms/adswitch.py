@@ -1,4 +1,4 @@
-"""Tracking the best arm without knowing how often it changes."""
+"""AdSwitch, for an unknown number of changes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
 
 FINEST = 20
-"""Gaps below 2^-FINEST are not looked for."""
+"""Gaps below 2^-FINEST are not searched for."""
 
 
 class AdSwitch(ArmAgent):
-    """AdSwitch: drop arms that are worse, look at them again now and then, start again on a change.
+    """AdSwitch: drop inferior arms, check them occasionally, and restart after a change.
 
     Pseudo-code::
 
@@ -30,17 +30,17 @@ class AdSwitch(ArmAgent):
             for every d = 1/2, 1/4, ... >= gap / 16
 
     Reference: [@auer2019adaptively], announced in [@auer2019achieving]. Its theorem asks for
-    C > 16, with which hardly an arm is ever dropped within 200 steps; the default is C = 1, as in
-    the comparison of [@besson2022efficient], whose code was the second source. On rewards in
-    [0, 1] the checks leave no time for anything else below some 10^4 steps: with two arms as far
-    apart as can be, more than one play a step is planned for them.
+    C > 16, with which arms are rarely dropped within 200 steps; the default is C = 1, as in
+    the comparison of [@besson2022efficient], whose code was the second source. On rewards in [0, 1]
+    the checks take all the time below about 10^4 steps: even for two arms with the largest gap,
+    more than one play per step is scheduled.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Both tests are exact (the
     two public implementations look at every tenth time or so): every interval was once the last
     one, so that running extremes of m -+ r do for (3), with the sigma of that time where it is
-    learned. Of several checks of an arm the longest is made. Late rewards are taken in the order in
-    which they come. Time and memory of a step grow with the length of the episode.
+    learned. Of several checks of an arm the longest is run. Late rewards count in order of arrival.
+    Time and memory of a step grow with the length of the episode.
 
     Args:
         c: C above.
@@ -69,7 +69,7 @@ class AdSwitch(ArmAgent):
         self._count, self._total = np.zeros((16, k)), np.zeros((16, k))
 
     def choose(self, t: float, observation: Array) -> int:
-        """The one that waited longest, of the good arms and those to be checked."""
+        """Return the arm that waited longest, among good arms and those to be checked."""
         in_turn = [a for a in range(self.n_arms) if self._good[a] or self._checks[a]]
         oldest = min(self._last[a] for a in in_turn)
         return self.any_of([a for a in in_turn if self._last[a] == oldest])
@@ -85,7 +85,7 @@ class AdSwitch(ArmAgent):
         self._plan()
 
     def _remember(self, arm: int, reward: float) -> None:
-        """Row s of the tables counts what came since the s-th reward of the episode."""
+        """Add a reward to all rows of the tables; row s covers rewards from the s-th on."""
         if self._n == len(self._count):
             self._count = np.concatenate([self._count, np.zeros_like(self._count)])
             self._total = np.concatenate([self._total, np.zeros_like(self._total)])
@@ -107,7 +107,7 @@ class AdSwitch(ArmAgent):
         return bool(low > self._lowest[arm] or high < self._highest[arm])  # (3)
 
     def _drop(self) -> None:
-        """Condition (1) of the paper, and (2) for what is remembered of a dropped arm."""
+        """Drop arms by condition (1) of the paper, and store their means and gaps by (2)."""
         count, total = self._count[: self._n], self._total[: self._n]
         seen = (count > 1.0) & self._good
         mean = total / np.maximum(count, 1.0)

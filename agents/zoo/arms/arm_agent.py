@@ -18,7 +18,7 @@ MAX_BOX_ARMS = 100_000
 
 
 def arms_of(problem: Problem, count: int) -> NDArray[Any]:
-    """All actions of a finite set, or ``count`` evenly spread points of a box, shape (n, d)."""
+    """Return the actions of a finite set, or ``count`` points of a box, shape (n, d)."""
     if problem.n_actions is not None:
         return np.arange(problem.n_actions)
     if not isinstance(count, int) or not 1 <= count <= MAX_BOX_ARMS:
@@ -33,7 +33,7 @@ def arms_of(problem: Problem, count: int) -> NDArray[Any]:
 
 
 def nearest_arm(arms: NDArray[Any], action: Any) -> int:
-    """The arm that an action is, or is closest to."""
+    """Return the arm that an action is, or is closest to."""
     if arms.ndim == 1:
         return int(action)
     distance = np.square(arms - np.asarray(action, dtype=np.float64)).sum(axis=1)
@@ -51,12 +51,12 @@ class ArmAgent(Saveable):
         update: unless the reward is missing, learn(arm, reward, t)
 
     A box becomes ``box_arms`` points: evenly spaced on a line, a Halton sequence in more
-    dimensions. An action of somebody else's counts for the nearest of them.
+    dimensions. Actions of other policies count for the nearest of them.
 
     Rewards reach ``learn`` in their own unit. ``self.scale`` (see :class:`RewardScale`) has seen
-    them by then and knows ``sigma``, ``width`` and ``unit(reward)``. A reward of NaN is no news; an
-    infinite one, or an action out of the space, is an error that changes nothing. Rewards may come
-    late and in any order: ``t`` is the time of the decision.
+    them by then and knows ``sigma``, ``width`` and ``unit(reward)``. A reward of NaN is ignored; an
+    infinite one, or an invalid action, raises an error and changes nothing. Rewards may be late and
+    in any order: ``t`` is the time of the decision.
 
     A subclass sets its settings, then calls ``super().__init__``, which calls ``start``.
 
@@ -88,15 +88,15 @@ class ArmAgent(Saveable):
         raise NotImplementedError
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm for time t."""
+        """Return the arm for time t."""
         raise NotImplementedError
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """A finite reward of the arm, chosen at time t."""
+        """Learn from a finite reward of an arm chosen at time t."""
         raise NotImplementedError
 
     def act(self, observation: Array) -> Any:
-        """The arm that the agent chooses, as an action."""
+        """Return the arm that the agent chooses, as an action."""
         arm = self.choose(time_of(observation), observation)  # which may change the arms
         return int(arm) if self._finite else self._arms[arm].copy()
 
@@ -112,11 +112,11 @@ class ArmAgent(Saveable):
         self.learn(action, reward, t)
 
     def any_of(self, arms: Sequence[int] | NDArray[np.integer[Any]]) -> int:
-        """One of some arms, each as likely; nothing is drawn if there is only one."""
+        """Return one of some arms, each as likely; nothing is drawn if there is only one."""
         return int(arms[int(self._rng.integers(len(arms)))]) if len(arms) > 1 else int(arms[0])
 
     def best_of(self, values: list[float] | Array) -> int:
-        """The arm of the greatest value; ties are broken at random."""
+        """Return the arm of the greatest value; ties are broken at random."""
         if isinstance(values, list):  # for a few arms, several times quicker than NumPy
             top = max(values)
             if values.count(top) == 1:
@@ -125,14 +125,14 @@ class ArmAgent(Saveable):
         return self.any_of(np.flatnonzero(values == values.max()))
 
     def highest_bound(self, means: Means, width: float) -> int:
-        """An untried arm, or the one with the greatest ``mean + width / sqrt(count)``."""
+        """Return an untried arm, or the one with the greatest ``mean + width / sqrt(count)``."""
         if means.untried:
             return self.any_of([arm for arm, n in enumerate(means.count) if not n])
         pairs = zip(means.mean, means.narrow, strict=True)
         return self.best_of([mean + width * narrow for mean, narrow in pairs])
 
     def best_draw(self, means: Means, deviation: float) -> int:
-        """An untried arm, or the best of draws from ``N(mean, deviation^2 / count)``."""
+        """Return an untried arm, or the best of draws from ``N(mean, deviation^2 / count)``."""
         if means.untried:
             return self.any_of([arm for arm, n in enumerate(means.count) if not n])
         draws = self._rng.standard_normal(self.n_arms)

@@ -1,4 +1,4 @@
-"""A continuum of arms, cut ever finer."""
+"""CAB1, UCB1 on increasingly fine discretisations."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CAB1(UCB1):
         super().__init__(problem, rng, scale=scale)
 
     def start(self) -> None:
-        """The points of this epoch."""
+        """Discretise the box for this epoch."""
         self._cut()
         super().start()
 

@@ -1,4 +1,4 @@
-"""UCB that forgets by and by."""
+"""Discounted UCB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.rewards import Means
 
 FORGOTTEN, LARGE = 1e-200, 1e100
-"""A weight below which a reward is as good as never given, and the largest in use."""
+"""Weight below which a reward is ignored, and the largest weight."""
 
 
 class DUCB(ArmAgent):
@@ -28,7 +28,7 @@ class DUCB(ArmAgent):
     xi > 1/2. The default xi = 0.6 is common in later comparisons; the value of the paper's own
     simulations could not be confirmed.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Steps are counted by the
     clock, so that a late reward counts as much as if it had come in time.
 
@@ -56,15 +56,15 @@ class DUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """No rewards.
+        """Begin without rewards.
 
-        They are weighted by gamma^(zero - t), which grows with time, so that what was learned
-        before need not be touched; ``zero`` moves on before the weights grow too large.
+        Weights gamma^(zero - t) grow with time, so that old sums need not be rescaled; ``zero`` is
+        moved before the weights become too large.
         """
         self._means, self._now, self._zero = Means(self.n_arms), -math.inf, -math.inf
 
     def choose(self, t: float, observation: Array) -> int:
-        """An untried arm, or the greatest bound."""
+        """Return an untried arm, or the greatest bound."""
         means, now, n = self._means, self._now, 0.0
         if not means.untried:
             now = now if now > t - 1.0 else t - 1.0

@@ -1,4 +1,4 @@
-"""Exponential weights that may forget: for rewards that somebody chooses against us."""
+"""Exponential weights for adversarial rewards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agents.zoo.arms.arm_agent import ArmAgent
 
 
 class Exp3S(ArmAgent):
-    """Exp3.S: exponential weights of which a little is shared out again at every step.
+    """Exp3.S: exponential weights with a small redistribution at every step.
 
     Pseudo-code::
 
@@ -61,7 +61,7 @@ class Exp3S(ArmAgent):
         self._gamma = min(1.0, math.sqrt(square))
 
     def choose(self, t: float, observation: Array) -> int:
-        """A draw from the probabilities."""
+        """Return a draw from the probabilities."""
         up_to = np.cumsum(self._probability())
         return min(int(np.searchsorted(up_to, self._rng.random(), "right")), self.n_arms - 1)
 
@@ -114,7 +114,7 @@ class RExp3(Exp3S):
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:
-        """Equal weights, and the length of a batch."""
+        """Begin with equal weights, and compute the length of a batch."""
         k = self.n_arms
         self._weight, self._share = np.full(k, 1.0 / k), 0.0
         self._begin: float | None = None

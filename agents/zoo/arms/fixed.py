@@ -1,4 +1,4 @@
-"""One choice, and stay with it."""
+"""The best arm after one trial of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Fixed(ArmAgent):
         try every arm once
         then a_t <- argmax_a mean[a]
 
-    Deviations from the paper: there is no paper of it. A box is cut into ``box_arms`` points.
+    Deviations from the paper: there is no paper. A box is cut into ``box_arms`` points.
 
     Args:
         box_arms: Number of points of a box.
@@ -32,7 +32,7 @@ class Fixed(ArmAgent):
         self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """An untried arm, or the best so far."""
+        """Return an untried arm, or the best so far."""
         return self.highest_bound(self._means, 0.0)
 
     def learn(self, arm: int, reward: float, t: float) -> None:

@@ -15,7 +15,7 @@ from agents.checks import at_least_one, share
 from agents.zoo.arms.arm_agent import ArmAgent
 
 MAX_PERIOD = 500
-"""No longer period is looked for, however long the signal."""
+"""Longest period that is searched for."""
 
 
 class FourierPeriodUCB(ArmAgent):
@@ -29,18 +29,18 @@ class FourierPeriodUCB(ArmAgent):
         stage two: p_a <- t mod T_a
             a_t <- argmax_a mean[a, p_a] + sigma sqrt(2 log t / n[a, p_a]), untried cells first
 
-    Reference: [@chen2020learning]: unknown periods, whole numbers, one for each arm. The season
-    that a problem tells is not used.
+    Reference: [@chen2020learning]: unknown periods, whole numbers, one for each arm. The problem's
+    season is not used.
 
-    Deviations from the paper: the text of its algorithms was not at hand; their plan is from its
-    abstract and introduction, and the constants are ours. n = sqrt T, the order at which stage one
-    costs no more than the paper's bound, but at most half of the run for all arms together, so
-    that for many arms and short runs there is not enough to tell a period from. Frequencies are
+    Deviations from the paper: the text of its algorithms was not available; their outline follows
+    the abstract and the introduction, and the constants are ours. n = sqrt T, the order at which
+    stage one costs no more than the paper's bound, but at most half of the run for all arms
+    together, so that for many arms and short runs periods cannot be estimated. Frequencies are
     fractions j / q with q <= n / 2, taken one after the other and fitted away by least squares,
     while the largest response exceeds sigma^2 log(M / level) for M fractions: white noise does so
-    with probability ``level``. Of responses that noise cannot tell apart the one is taken that
-    keeps the period shortest. Stage two takes a width of
-    sigma sqrt(2 log n / n), half of what `ucb1` has here. A box is cut into points.
+    with probability ``level``. Among responses with insignificant differences, the one with
+    the shortest total period is chosen. Stage two takes a width of sigma sqrt(2 log n / n), half of
+    what `ucb1` has here. A box is cut into points.
 
     Args:
         stage_one: n; by default the rule above.
@@ -64,7 +64,7 @@ class FourierPeriodUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Nothing is seen, no period is known."""
+        """Begin without rewards and periods."""
         half = self.horizon // (2 * self.n_arms)
         rule = max(1, min(math.ceil(math.sqrt(self.horizon)), half))
         self.stage_one = rule if self._given is None else int(self._given)
@@ -74,7 +74,7 @@ class FourierPeriodUCB(ArmAgent):
         self._cells: list[Array] = []  # for each arm: counts and sums, shape (2, T_a)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Stage one in turn, then the most promising arm at this time."""
+        """Return stage one in turn, then the most promising arm at this time."""
         self._first = t if self._first is None else self._first
         turn = int((t - self._first) // self.stage_one)
         if not self.periods and 0 <= turn < self.n_arms:
@@ -117,7 +117,7 @@ class FourierPeriodUCB(ArmAgent):
 
 
 def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) -> int:
-    """The period of y at times t, or 1 if no frequency stands out of noise of deviation sigma."""
+    """Return the period of y at times t, or 1 if no frequency exceeds noise of deviation sigma."""
     steps, longest = np.floor(t).astype(int), min(len(t) // 2, MAX_PERIOD)
     j, q = fractions_up_to(longest)
     if not len(q) or sigma <= 0:
@@ -130,8 +130,8 @@ def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) ->
         response = _power(steps, rest, longest) / (len(t) * sigma**2)
         if response.max() < threshold:
             break
-        alike = np.flatnonzero(response > response.max() + math.log(level))
-        best = min(alike, key=lambda i: (math.lcm(period, int(q[i])), -response[i]))
+        ties = np.flatnonzero(response > response.max() + math.log(level))
+        best = min(ties, key=lambda i: (math.lcm(period, int(q[i])), -response[i]))
         if math.lcm(period, int(q[best])) > longest:
             break
         period = math.lcm(period, int(q[best]))
@@ -142,7 +142,7 @@ def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) ->
 
 @lru_cache(maxsize=8)
 def fractions_up_to(longest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All j / q in lowest terms with 0 < j / q <= 1/2 and q <= longest, by q and then j."""
+    """Return all j / q in lowest terms with 0 < j / q <= 1/2 and q <= longest, by q and then j."""
     q = np.repeat(np.arange(2, longest + 1), np.arange(2, longest + 1) // 2)
     j = np.concatenate([np.arange(1, p // 2 + 1) for p in range(2, longest + 1)] or [q])
     lowest = np.gcd(j, q) == 1
@@ -150,7 +150,7 @@ def fractions_up_to(longest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _power(steps: NDArray[np.int64], y: Array, longest: int) -> Array:
-    """|sum y exp(-2 pi i t j / q)|^2 for the fractions above: only t mod q matters."""
+    """Return |sum y exp(-2 pi i t j / q)|^2 for the fractions above: only t mod q matters."""
     parts = []
     for q in range(2, longest + 1):
         folded = np.bincount(steps % q, weights=y, minlength=q)

@@ -1,4 +1,4 @@
-"""UCB that starts an arm again when its rewards are no longer what they were."""
+"""GLR-klUCB: UCB with restarts after detected changes."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ class GLRUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """No rewards, no restarts."""
+        """Begin without rewards and restarts."""
         self.restarts = 0
         self._count, self._total = [0] * self.n_arms, [0.0] * self.n_arms
         self._age = [0] * self.n_arms
         self._sums = [np.zeros(8) for _ in range(self.n_arms)]
 
     def choose(self, t: float, observation: Array) -> int:
-        """The next arm in turn now and then, otherwise the greatest bound."""
+        """Return the next arm in turn now and then, otherwise the greatest bound."""
         k, horizon = self.n_arms, max(self.horizon, 2)
         alpha = self._exploration * math.sqrt(k * math.log(horizon) / horizon * (1 + self.restarts))
         turn = int(t % math.floor(k / min(alpha, MAX_FORCED_SHARE)))
@@ -96,11 +96,11 @@ class GLRUCB(ArmAgent):
         self._sums[arm][n - 1] = self._total[arm]
         if n > 1 and self.scale.settled and self._changed(self._sums[arm][:n]):
             self.restarts += 1
-            for each in [arm] if self._local else range(self.n_arms):
-                self._count[each], self._total[each], self._age[each] = 0, 0.0, 0
+            for other in [arm] if self._local else range(self.n_arms):
+                self._count[other], self._total[other], self._age[other] = 0, 0.0, 0
 
     def _changed(self, sums: Array) -> bool:
-        """Generalised likelihood ratio of a change at the most likely place."""
+        """Return whether the generalised likelihood ratio exceeds the threshold."""
         n, s = len(sums), np.arange(1, len(sums))
         delta = 1.0 / math.sqrt(self.horizon) if self._delta is None else self._delta
         gap = sums[:-1] / s - (sums[-1] - sums[:-1]) / (n - s)

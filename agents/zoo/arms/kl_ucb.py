@@ -1,4 +1,4 @@
-"""The tightest optimism that the distribution of rewards allows."""
+"""kl-UCB, with bounds from the Kullback-Leibler divergence."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class KLUCB(UCB1):
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """An untried arm, or the greatest bound."""
+        """Return an untried arm, or the greatest bound."""
         level = self._level()
         if self._divergence == "gaussian" or self._means.untried:
             return self.highest_bound(self._means, self.scale.sigma * math.sqrt(2.0 * level))
@@ -72,7 +72,7 @@ class KLUCB(UCB1):
 
 
 def bernoulli_bound(mean: Array, level: Array) -> Array:
-    """The largest q with kl(mean, q) <= level, by bisection."""
+    """Return the largest q with kl(mean, q) <= level, by bisection."""
     tiny = 1e-15
     p = np.clip(mean, tiny, 1.0 - tiny)
     allowed = level - p * np.log(p) - (1.0 - p) * np.log1p(-p)

@@ -1,4 +1,4 @@
-"""A stationary bandit made ready for changes of any kind, by its own doubts."""
+"""MASTER, a reduction of changing bandits to stationary ones."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from agents.zoo.arms.rewards import Means
 
 
 def average_regret(n_arms: int, t: float) -> float:
-    """rho(t): what UCB1 loses per step in t steps, up to constants, for rewards in [0, 1]."""
+    """Return rho(t), the regret of UCB1 per step over t steps up to constants, on [0, 1]."""
     return math.sqrt(n_arms / t) + n_arms / t
 
 
 def doubt(n_arms: int, t: float, horizon: int) -> float:
-    """D(t) = 6 (log2 T + 2) log(T / delta) rho(t), delta = 1 / T, for rewards in [0, 1]."""
+    """Return D(t) = 6 (log2 T + 2) log(T / delta) rho(t), delta = 1 / T, for rewards in [0, 1]."""
     factor = 6.0 * (math.log2(horizon) + 2.0) * 2.0 * math.log(horizon)
     return factor * average_regret(n_arms, t)
 
@@ -58,7 +58,7 @@ class Master(ArmAgent):
     see it fire; at 512 steps, two arms and a factor of 1/500 it does, but in a still world as early
     as in one that changes.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. No f - y counts for more
     than B. Nothing is tested before sigma is known, or ten rewards are. Steps are counted by the
     clock; a late reward goes to the instance that made the decision while it lasts. The warm start
@@ -77,7 +77,7 @@ class Master(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Nothing is scheduled before the first decision."""
+        """Begin without scheduled instances."""
         self.restarts, self._order, self._begin = 0, -1, None  # type: tuple[int, int, float | None]
         self._scheduled: list[NDArray[np.bool_]] = []
         self._which: list[int] = []
@@ -87,7 +87,7 @@ class Master(ArmAgent):
 
     def _block(self, t: float) -> None:
         """Schedule the next block, which begins at time t."""
-        # Longer than the horizon no block can be, unless the clock makes leaps.
+        # No block is longer than the horizon, unless time jumps.
         longest = math.ceil(math.log2(self._horizon))
         self._order, self._begin = min(self._order + 1, longest), t
         n, k = self._order, self.n_arms
@@ -101,7 +101,7 @@ class Master(ArmAgent):
         self._lowest, self._excess, self._n_rewards = math.inf, 0.0, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """The choice of the shortest instance that runs."""
+        """Return the choice of the shortest instance that runs."""
         if self._begin is None or t >= self._begin + 2**self._order or t < self._begin:
             self._block(t)
         step = self._step(t)
@@ -118,7 +118,7 @@ class Master(ArmAgent):
         return arm
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """To the instance that made the decision, then the tests."""
+        """Pass the reward to the instance that made the decision, then run the tests."""
         if self._begin is None or not self._begin <= t < self._begin + 2**self._order:
             return
         step = self._step(t)
@@ -136,7 +136,7 @@ class Master(ArmAgent):
         return int(t - self._begin)
 
     def _active(self, step: int) -> int:
-        """Order of the shortest instance that runs; that of the whole block always does."""
+        """Return the order of the shortest running instance, or that of the whole block."""
         running = (m for m in range(self._order) if self._scheduled[m][step >> m])
         return next(running, self._order)
 
@@ -144,7 +144,7 @@ class Master(ArmAgent):
         return self._detector * self.scale.width * doubt(self.n_arms, t, self._horizon)
 
     def _better(self, step: int) -> bool:
-        """Test 1: an instance that ends gained more than any bound in the block allows."""
+        """Return whether a finished instance gained more than any bound of the block (test 1)."""
         for m in range(self._order + 1):
             if (step + 1) % 2**m:
                 break
@@ -155,5 +155,5 @@ class Master(ArmAgent):
         return False
 
     def _worse(self) -> bool:
-        """Test 2: the block gained less than its bounds promised."""
+        """Return whether the block gained less than its bounds (test 2)."""
         return self._excess / self._n_rewards >= 3.0 * self._doubt(self._n_rewards)

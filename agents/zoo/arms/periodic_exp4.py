@@ -1,4 +1,4 @@
-"""Advice from every calendar at once."""
+"""EXP4 with periodic experts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import longest_period
 
 MAX_OPEN_DECISIONS = 1_000
-"""Decisions whose probabilities are kept until their rewards come."""
+"""Number of decisions whose probabilities are stored until their rewards arrive."""
 MIN_CHANCE = 1e-6
 """Least probability by which a reward is divided: others may have chosen the arm."""
 
@@ -36,13 +36,13 @@ class PeriodicEXP4(ArmAgent):
 
     Deviations from the paper: the authors' code replaces sums of exponentials by their largest
     term; here they are exact. EXP4 as first written mixes a share gamma of uniform choice in. The
-    authors' code does not, nor is it done here: with K log N > T, the rule here, it would mean
-    choosing at random for ever. Rewards are brought into [0, 1] by their range so far, or, where
-    mean and deviation are known, by two deviations about the mean; what lies outside is cut off. A
-    reward that comes late is weighed by the probability at its decision, of the last thousand.
+    authors' code does not, nor is it done here: with K log N > T, the usual case here, all choices
+    would be random. Rewards are brought into [0, 1] by their range so far, or, where mean and
+    deviation are known, by two deviations about the mean; what lies outside is cut off. A late
+    reward is weighted by the probability at its decision, if that is among the last thousand.
 
     Args:
-        max_period: P; by default the problem's main season, rounded up, or 24 if it tells none.
+        max_period: P; by default the problem's main season, rounded up, or 24 if it is unknown.
         gamma: The rate of learning; by default the formula.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
@@ -76,7 +76,7 @@ class PeriodicEXP4(ArmAgent):
         self._asked_at, self._asked = np.zeros(0), np.zeros((0, self.n_arms))
 
     def choose(self, t: float, observation: Array) -> int:
-        """A draw from the experts' advice, which is noted until the reward comes."""
+        """Return a draw from the experts' advice, which is noted until the reward comes."""
         chance = self.probabilities(t)
         self._asked_at = np.append(self._asked_at, t)[-MAX_OPEN_DECISIONS:]
         self._asked = np.vstack([self._asked, chance])[-MAX_OPEN_DECISIONS:]
@@ -84,17 +84,17 @@ class PeriodicEXP4(ArmAgent):
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Reward the experts that would have chosen so."""
-        found = np.flatnonzero(self._asked_at == t)
-        chance = self._asked[found[-1]] if len(found) else self.probabilities(t)
-        self._asked_at = np.delete(self._asked_at, found[-1:])
-        self._asked = np.delete(self._asked, found[-1:], axis=0)
+        open_decisions = np.flatnonzero(self._asked_at == t)
+        chance = self._asked[open_decisions[-1]] if len(open_decisions) else self.probabilities(t)
+        self._asked_at = np.delete(self._asked_at, open_decisions[-1:])
+        self._asked = np.delete(self._asked, open_decisions[-1:], axis=0)
         phase = self._phases(t)
         gain = self.gamma * self.scale.unit(reward) / (self.n_arms * max(chance[arm], MIN_CHANCE))
         self._weight[self._rows, phase, arm] += gain
         self._log_sum[self._rows, phase] = log_sum_exp(self._weight[self._rows, phase], axis=1)
 
     def probabilities(self, t: float) -> Array:
-        """The probabilities of the arms at time t."""
+        """Return the probabilities of the arms at time t."""
         phase = self._phases(t)
         others = self._log_sum.sum(axis=1) - self._log_sum[self._rows, phase]
         log_share = log_sum_exp(others[:, None] + self._weight[self._rows, phase], axis=0)
@@ -107,8 +107,8 @@ class PeriodicEXP4(ArmAgent):
 
 
 def log_sum_exp(values: Array, *, axis: int) -> Array:
-    """Log of a sum of exponentials; several times quicker than SciPy's for a few values."""
+    """Return the log of a sum of exponentials, faster than SciPy's for a few values."""
     top = values.max(axis=axis, keepdims=True)
     total = np.log(np.exp(values - top).sum(axis=axis, keepdims=True)) + top
-    found: Array = total.squeeze(axis=axis)
-    return found
+    result: Array = total.squeeze(axis=axis)
+    return result

@@ -1,4 +1,4 @@
-"""Thompson sampling with a calendar."""
+"""Thompson sampling for each phase of the season."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PhaseTS(PhaseUCB):
     name = "phase-ts"
 
     def choose(self, t: float, observation: Array) -> int:
-        """The best arm of a world drawn from the beliefs at this phase."""
+        """Return the best arm of a world drawn from the beliefs at this phase."""
         count, total = (table[self._phase(t)] for table in (self._count, self._total))
         low, high = self.scale.interval
         middle, prior = (low + high) / 2.0, ((high - low) / 4.0) ** 2

@@ -1,4 +1,4 @@
-"""UCB for every phase of the season: a practitioner's ten lines."""
+"""UCB for each phase of the season."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ class PhaseUCB(ArmAgent):
         box_arms: int = 20,
     ) -> None:
         self._period = main_period(problem, period)
-        # A noise of 0 is taken at its word: nothing is uncertain once an arm was tried at a phase.
+        # Without noise an arm is known after one trial at a phase.
         sigma = problem.noise_std if scale is None else scale
         super().__init__(problem, rng, scale=sigma, box_arms=box_arms)
 
     def start(self) -> None:
-        """Counts and sums of rewards for every phase and arm."""
+        """Reset counts and sums of rewards for every phase and arm."""
         shape = (math.ceil(self._period), self.n_arms)
         if shape[0] * shape[1] > MAX_TABLE_CELLS:
             raise ValueError(f"period {self._period:g} makes too many phases for a table")
         self._count, self._total = np.zeros(shape), np.zeros(shape)
 
     def choose(self, t: float, observation: Array) -> int:
-        """The most promising arm at this phase."""
+        """Return the most promising arm at this phase."""
         count, total = (table[self._phase(t)] for table in (self._count, self._total))
         untried = np.flatnonzero(count == 0)
         if len(untried):

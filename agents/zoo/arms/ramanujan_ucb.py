@@ -1,4 +1,4 @@
-"""Periods without a calendar, by Ramanujan's sums."""
+"""Bandit on Ramanujan's sums, for unknown periods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class RamanujanUCB(ArmAgent):
-    """Every arm a sum of short periods, found by the Ramanujan periodicity transform.
+    """Ramanujan-UCB: each arm is a sum of short periods in the Ramanujan periodicity transform.
 
     Pseudo-code::
 
@@ -37,8 +37,8 @@ class RamanujanUCB(ArmAgent):
     whole steps. A box is cut into points.
 
     Args:
-        max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it
-            tells none. The authors' largest period is 11.
+        max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it is
+            unknown. The authors' largest period is 11.
         bonus: c.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
@@ -60,17 +60,17 @@ class RamanujanUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """A regression for each arm."""
+        """Create a regression for each arm."""
         size = len(self.features(0.0))
         low, high = self.scale.interval
         spread = self.scale.sigma / (high - low) if high > low else 0.0
-        # Told noise as a share of the rewards' spread; without, a tenth.
+        # Noise as a share of the rewards' spread, or a tenth if unknown.
         lam = (4.0 * spread) ** 2 or 0.01
         self.models = [Ridge(size, lam) for _ in range(self.n_arms)]
         self._count = np.zeros(self.n_arms)
 
     def features(self, t: float) -> Array:
-        """The features z_t of time t."""
+        """Return the features z_t of time t."""
         step = math.floor(t)
         parts = []
         for values in self._sums:
@@ -80,7 +80,7 @@ class RamanujanUCB(ArmAgent):
         return np.concatenate(parts)
 
     def choose(self, t: float, observation: Array) -> int:
-        """An untried arm, or the one of the greatest prediction and bonus."""
+        """Return an untried arm, or the one of the greatest prediction and bonus."""
         untried = np.flatnonzero(self._count == 0)
         if len(untried):
             return self.any_of(untried)
@@ -96,7 +96,7 @@ class RamanujanUCB(ArmAgent):
 
 
 def ramanujan_sum(q: int) -> Array:
-    """c_q(t) for t = 0..q-1: whole numbers.
+    """Return c_q(t) for t = 0..q-1: whole numbers.
 
     >>> ramanujan_sum(4).tolist()
     [2.0, 0.0, -2.0, 0.0]

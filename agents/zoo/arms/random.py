@@ -13,7 +13,7 @@ from agents.saving import Saveable
 
 
 class Random(Saveable):
-    """Uniform choice: what knowing nothing costs.
+    """Uniform choice, the baseline without knowledge.
 
     Pseudo-code::
 
@@ -33,4 +33,4 @@ class Random(Saveable):
         return self._rng.uniform(-1.0, 1.0, self._space.shape).astype(np.float32)
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Nothing is learned."""
+        """Ignore the reward."""

@@ -1,18 +1,18 @@
 """Statistics of rewards: means of every arm, and the scale of all rewards.
 
-The scale is for methods that were written for rewards in [0, 1]. Each of three questions has one
-answer for all agents:
+The scale is for methods that assume rewards in [0, 1]. All agents use the same three definitions:
 
 - ``sigma``, for methods that need rewards to concentrate (UCB, Thompson sampling, tests for a
-  change). What was proved for rewards in [0, 1] uses of them only that they are
-  1/2-sub-Gaussian, so noise of deviation sigma stands for rewards in an interval of ``width`` 2
-  sigma. It is, in this order: the agent's setting, the problem's ``noise_std`` if positive, the
+  change). Proofs for rewards in [0, 1] only use that they are 1/2-sub-Gaussian, so noise of
+  deviation
+sigma corresponds to rewards in an interval of ``width`` 2 sigma. It is, in this order: the agent's
+setting, the problem's ``noise_std`` if positive, the
   standard deviation of the rewards so far.
-- ``unit(reward)``, for methods that need rewards in [0, 1] whatever happens (the adversarial
-  ones). The interval is two standard deviations about the mean of all rewards, ``mean -+ 2
-  sqrt(s^2 + noise_std^2)``, if the problem tells ``reward_scale`` and ``noise_std``; otherwise it
+- ``unit(reward)``, for methods that need rewards in [0, 1] in all cases (adversarial ones). The
+interval is two standard deviations about the mean of all rewards, ``mean -+ 2
+  sqrt(s^2 + noise_std^2)``, if the problem has ``reward_scale`` and ``noise_std``; otherwise it
   is the range of the rewards so far. What falls outside is clipped.
-- ``standardised(reward)``, for methods that suppose rewards of mean 0 and variance 1: by the mean
+- ``standardised(reward)``, for methods that assume rewards of mean 0 and variance 1: by the mean
   and the deviation that this interval was made of, or by those of the rewards so far.
 """
 
@@ -28,17 +28,16 @@ from agents.checks import not_negative
 
 
 class Means:
-    """Weighted counts and sums of rewards; plain lists, quicker than arrays for tens of arms.
+    """Weighted counts and sums of rewards, in lists, which are faster than arrays for tens of arms.
 
-    Only the arm that changes is computed again, so that a bound costs one product and one sum an
-    arm.
+    Only the arm that changes is recomputed, so a bound costs one product and one sum per arm.
 
     Attributes:
         count: Sum of the weights of each arm's rewards.
         total: Sum of the weighted rewards.
         mean: total / count; 0 for an arm without rewards.
         narrow: 1 / sqrt(count); 0 for an arm without rewards.
-        untried: How many arms have no rewards.
+        untried: Number of arms without rewards.
     """
 
     def __init__(self, n_arms: int) -> None:
@@ -65,7 +64,7 @@ class Means:
         self.untried = self.count.count(0.0)
 
     def fade(self, factor: float, least: float) -> None:
-        """Multiply all weights, and forget arms of which less than ``least`` is left."""
+        """Multiply all weights, and clear arms whose weight falls below ``least``."""
         for arm, count in enumerate(self.count):
             if count * factor > least:
                 self.count[arm], self.total[arm] = count * factor, self.total[arm] * factor
@@ -112,26 +111,26 @@ class SlidingWindow:
 
 
 MIN_REWARDS = 10
-"""Rewards on which a standard deviation must rest before anything is tested with it."""
+"""Least number of rewards in a standard deviation that is used in tests."""
 
 
 class RewardScale:
-    """The rule above. Rewards so far include the warm start; their order does not matter.
+    """Scale of rewards, by the rules of the module. Their order does not matter.
 
     Attributes:
-        sigma: Sub-Gaussian scale of the noise; 0 as long as nothing is known of it.
-        width: Of the interval that bounded rewards of the same scale would have: 2 sigma.
-        known: Whether all is known beforehand, so that no reward need be observed.
+        sigma: Sub-Gaussian scale of the noise; 0 until it is known.
+        width: Width of the interval of bounded rewards with the same scale: 2 sigma.
+        known: True if no reward has to be observed.
 
     Args:
-        problem: What is known.
-        sigma: The deviation of the noise, if it is to be another than the problem's.
+        problem: Description of the problem.
+        sigma: Standard deviation of the noise; None for the problem's.
     """
 
     def __init__(self, problem: Problem, sigma: float | None = None) -> None:
-        given = problem.noise_std if sigma is None else not_negative("scale", sigma)
-        # A noiseless world tells nothing of how far apart its rewards are; a setting of 0 does.
-        self._sigma = given if given or sigma is not None else None
+        std = problem.noise_std if sigma is None else not_negative("scale", sigma)
+        # The noise of a noiseless world gives no scale of its rewards; a setting of 0 is accepted.
+        self._sigma = std if std or sigma is not None else None
         self._range = _known_range(problem)
         self._n, self._mean, self._squares = 0, 0.0, 0.0
         self._low, self._high = math.inf, -math.inf
@@ -179,12 +178,12 @@ class RewardScale:
         return self._range is not None or self._n >= rewards
 
     def standardised(self, reward: float) -> float:
-        """A reward in deviations from the mean; 0 as long as all were equal."""
+        """Return a reward in deviations from the mean; 0 as long as all were equal."""
         mean, deviation = self.mean_and_deviation
         return (reward - mean) / deviation if deviation > 0.0 else 0.0
 
     def unit(self, reward: float) -> float:
-        """A reward in [0, 1]; 1/2 as long as all were equal."""
+        """Return a reward in [0, 1]; 1/2 as long as all were equal."""
         low, high = self.interval
         if not high > low:
             return 0.5

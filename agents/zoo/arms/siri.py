@@ -1,4 +1,4 @@
-"""More arms than can be tried: how many to draw, and which of them to trust."""
+"""SiRI, for more arms than can be tried."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class SiRI(ArmAgent):
     above 2. A = 0.3 and delta = 0.01 are meant to be those of its simulations, which could not be
     confirmed; neither could a second implementation with the same index be found.
 
-    Deviations from the paper: it is made for simple regret, the quality of one arm named in the
-    end, and is judged here by all that it plays. Rewards need not lie in [0, 1]. In the place of
+    Deviations from the paper: it minimises simple regret, the quality of one final arm, but is
+    evaluated here by all its choices. Rewards need not lie in [0, 1]. Instead of
     their range, B is 2 sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are
     drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
 
@@ -70,7 +70,7 @@ class SiRI(ArmAgent):
         self._arm, self._left = -1, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm that is still to be played, or the next one."""
+        """Return the arm that is still to be played, or the next one."""
         if not self._left:
             count = self._count[self._drawn]
             self._arm = int(self._drawn[self._next(count)])

@@ -1,4 +1,4 @@
-"""Thompson sampling that looks back a fixed number of steps."""
+"""Thompson sampling on a sliding window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.zoo.arms.sw_ucb import SWUCB
 
 
 class SWTS(SWUCB):
-    """Sliding-window Thompson sampling: draws from what the last tau steps say.
+    """Sliding-window Thompson sampling: draws from the posterior of the last tau steps.
 
     Pseudo-code::
 
@@ -51,6 +51,6 @@ class SWTS(SWUCB):
         super().__init__(problem, rng, window=window, scale=scale, box_arms=box_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """An arm that left the window, or the best of one draw."""
+        """Return an arm that left the window, or the best of one draw."""
         self._window.move(t)
         return self.best_draw(self._window.means, self.scale.sigma / math.sqrt(self._gamma))

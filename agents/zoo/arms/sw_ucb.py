@@ -12,10 +12,10 @@ from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.rewards import SlidingWindow
 
 
-def window_length(problem: Problem, given: float | None) -> float:
-    """The given window, or tau = 4 sqrt(T log T), as Garivier and Moulines use."""
-    if given is not None:
-        return positive("window", given)
+def window_length(problem: Problem, window: float | None) -> float:
+    """Return the window, by default tau = 4 sqrt(T log T) as in [@garivier2011upper]."""
+    if window is not None:
+        return positive("window", window)
     horizon = problem.likely_horizon
     return float(math.ceil(4.0 * math.sqrt(horizon * math.log(max(horizon, 2)))))
 
@@ -33,7 +33,7 @@ class SWUCB(ArmAgent):
     [@fiandri2024sliding]); the theorem asks for xi > 1/2. The default xi = 0.6 is common in later
     comparisons; the value of the paper's own simulations could not be confirmed.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. n is the number of rewards
     in the window: min(t, tau) unless some are missing. Steps are counted by the clock.
 
@@ -62,12 +62,12 @@ class SWUCB(ArmAgent):
         self._window = SlidingWindow(self.n_arms, self._length)
 
     def choose(self, t: float, observation: Array) -> int:
-        """An arm that left the window, or the greatest bound."""
+        """Return an arm that left the window, or the greatest bound."""
         window = self._window
         window.move(t)
         width = self.scale.width * math.sqrt(self._xi * math.log(max(len(window), 1)))
         return self.highest_bound(window.means, width)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Into the window, if the decision is not too old."""
+        """Add the reward to the window, unless its decision is too old."""
         self._window.add(arm, reward, t)

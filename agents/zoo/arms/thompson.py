@@ -1,4 +1,4 @@
-"""Probability matching, in a world that does not change."""
+"""Thompson sampling for stationary rewards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Thompson(ArmAgent):
         self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """An untried arm, or the best of one draw."""
+        """Return an untried arm, or the best of one draw."""
         return self.best_draw(self._means, self.scale.sigma)
 
     def learn(self, arm: int, reward: float, t: float) -> None:

@@ -1,4 +1,4 @@
-"""Optimism in the face of uncertainty, in a world that does not change."""
+"""UCB1 for stationary rewards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class UCB1(ArmAgent):
 
     Reference: [@auer2002finite], xi = 2.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Ties are broken at random. n
     counts rewards, so that late and missing ones are allowed.
 
@@ -42,7 +42,7 @@ class UCB1(ArmAgent):
         self._means, self._n = Means(self.n_arms), 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """An untried arm, or the greatest bound."""
+        """Return an untried arm, or the greatest bound."""
         width = self.scale.width * math.sqrt(self._xi * math.log(self._n)) if self._n > 1 else 0.0
         return self.highest_bound(self._means, width)
 

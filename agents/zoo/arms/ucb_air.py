@@ -1,4 +1,4 @@
-"""More arms than can be tried: new ones are drawn as time goes on."""
+"""UCB-AIR, for more arms than can be tried."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
 
 
-def rarity(problem: Problem, given: float | None) -> float:
-    """beta: P(a random arm is within eps of the best) ~ eps^beta.
+def rarity(problem: Problem, beta: float | None) -> float:
+    """Return beta in P(a random arm is within eps of the best) ~ eps^beta.
 
     By default d / 2 for a box, which holds for a smooth maximum inside it, and 1 for a finite set.
     """
-    if given is not None:
-        return positive("beta", given)
+    if beta is not None:
+        return positive("beta", beta)
     return 1.0 if problem.n_actions is not None else problem.dim / 2.0
 
 
@@ -35,7 +35,7 @@ class UCBAIR(ArmAgent):
     Reference: [@wang2009algorithms]; the case of a best mean below its bound. E is the smallest
     that it allows. Rule and index agree with a second, independent implementation.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. In the place of their range, B is 2
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
     sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are drawn without
     return: of a finite set, or of ``box_arms`` evenly spread points of a box. t counts rewards.
 
@@ -61,13 +61,13 @@ class UCBAIR(ArmAgent):
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def start(self) -> None:
-        """An order in which arms are drawn; counts, means and squares."""
+        """Draw the order of the arms, and reset counts, means and squares."""
         self._order = self._rng.permutation(self.n_arms)
         self._count, self._mean = np.zeros(self.n_arms), np.zeros(self.n_arms)
         self._squares = np.zeros(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """A new arm, or the greatest bound of those drawn."""
+        """Return a new arm, or the greatest bound of those drawn."""
         drawn = np.flatnonzero(self._count)
         n = float(self._count.sum()) + 1.0
         power = self._beta / 2.0 if self._beta < 1.0 else self._beta / (self._beta + 1.0)

@@ -1,4 +1,4 @@
-"""Time as a context."""
+"""C-GP-UCB, with time as a context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinates of actions and contexts: between a problem and a kernel."""
+"""Mapping of actions and contexts between a problem and a kernel."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from agents.zoo.gp.prior import actions_of
 
 NO_CONTEXT = ("t", "cos_phase", "sin_phase")
 """Entries of an observation that depend on the time alone."""
-NOTHING_SHOWN = np.empty(0)
-"""Context of an observation that shows none."""
+NO_VALUES = np.empty(0)
+"""Context of an observation without contexts."""
 
 
 class Coordinates:
     """Map between a problem's actions and observations and those of a kernel.
 
-    Arms are the same on both sides; a box is [-1, 1] outside and as wide as it is inside. With
+    Arms are unchanged; a box is scaled from [-1, 1] to its width in length-scale units. With
     contexts an action becomes a pair (action, context).
 
     Args:
         problem: The problem.
-        contexts: Whether to use the contexts that its observations show.
+        contexts: Use the contexts in its observations.
 
     Attributes:
-        actions: The actions as a posterior has to know them, with contexts if there are any.
+        actions: Set of actions in the coordinates of the kernel, with contexts if there are any.
     """
 
     def __init__(self, problem: Problem, *, contexts: bool) -> None:
@@ -52,7 +52,7 @@ class Coordinates:
         return bool(self._columns)
 
     def placed(self, action: Any, observation: Array) -> Any:
-        """An action of the problem in its context, as a posterior knows it."""
+        """Return an action of the problem with its context in the coordinates of the kernel."""
         context = self._read(observation)
         point = self.of(self._problem.checked(action))
         if isinstance(self.actions, InContext):
@@ -60,34 +60,34 @@ class Coordinates:
         return point
 
     def of(self, action: Any) -> Any:
-        """One action of the problem, or several, in the coordinates of the kernel."""
+        """Return one or several actions of the problem in the coordinates of the kernel."""
         if self._problem.n_actions is not None:
             return action
         return np.asarray(action, dtype=np.float64) * self._problem.action_half_width
 
-    def asked(self, actions: Any) -> Any:
-        """The actions of a question in the coordinates of the kernel; None means all arms."""
+    def to_kernel(self, actions: Any) -> Any:
+        """Return actions in the coordinates of the kernel; None means all arms."""
         if actions is not None:
             return self.of(actions)
         if self._problem.n_actions is None:
-            raise ValueError("actions must be given for a box: an array (q, d) in [-1, 1]")
+            raise ValueError("actions must be given for a box, as an array (q, d) in [-1, 1]")
         return None
 
     def action(self, point: Any) -> Any:
-        """The action of the problem at a point of the kernel's coordinates."""
+        """Return the action of the problem at a point of the kernel's coordinates."""
         if self._problem.n_actions is not None:
             return int(point)
         scaled = np.asarray(point) / self._problem.action_half_width
         return np.clip(scaled, -1.0, 1.0).astype(np.float32)
 
     def enter(self, observation: Array) -> None:
-        """Show posteriors in the context of this observation from now on."""
+        """Set the context of views to that of an observation."""
         self._context = self._read(observation)
         if self._view is not None:
             self._view.context = self._context
 
     def view(self, posterior: Posterior) -> Predictive:
-        """A posterior over the actions alone, in the current context."""
+        """Return a posterior over the actions alone, in the current context."""
         if not self._columns:
             return posterior
         self._view = InThisContext(posterior)
@@ -96,7 +96,7 @@ class Coordinates:
 
     def _read(self, observation: Array) -> Array:
         if not self._columns:
-            return NOTHING_SHOWN
+            return NO_VALUES
         context = np.array(observation, dtype=np.float64)[self._columns]
         if not np.isfinite(context).all():
             raise ValueError(f"a context must be finite, got {context}")

@@ -1,4 +1,4 @@
-"""Forgetting everything when the world has changed."""
+"""ET-GP-UCB, with resets after detected changes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ETGPUCB(GPAgent):
 
     def start(self) -> None:
         """Start without observations, and without a reset."""
-        self.resets, self._start = 0, -math.inf  # how many there were, and when the last one was
+        self.resets, self._start = 0, -math.inf  # number of resets, and time of the last one
         super().start()
 
     def visit(self, action: Any, t: float) -> None:

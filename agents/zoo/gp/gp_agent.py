@@ -1,4 +1,4 @@
-"""The base of all Gaussian-process agents."""
+"""Base of all Gaussian-process agents."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class GPAgent(Saveable):
     ) -> None:
         looks = context_length_scale is not None
         if looks and not self.takes_contexts:
-            raise ValueError("this agent looks at no contexts: leave out context_length_scale")
+            raise ValueError("this agent does not support contexts: leave out context_length_scale")
         self._beta = parse_beta(beta, actions_of(problem))
         length_scale, nu = number("length_scale", length_scale), number("nu", nu)
         over_actions = action_kernel_of(problem, action_kernel, length_scale, nu)
@@ -128,7 +128,7 @@ class GPAgent(Saveable):
         self._steps = 0
         self._waiting: list[Any] = []  # action, time and reward, as long as there is no scale
         is_name = restart_on is None or isinstance(restart_on, str)
-        require(is_name, "restart_on is the name of an entry of the observation", restart_on)
+        require(is_name, "restart_on must be the name of an entry of the observation", restart_on)
         names = problem.observation_fields
         self._alarms = [i for i, name in enumerate(names) if name == restart_on]
         self._since = -math.inf  # when the world last changed
@@ -154,7 +154,7 @@ class GPAgent(Saveable):
         return self.coordinates.action(self.choose(t, self._beta(self._steps)))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn from a reward, late and out of order if need be; a NaN is ignored."""
+        """Learn from a reward, which may be late or out of order; a NaN is ignored."""
         t, reward = float(observation[0]), float(reward)
         if not is_valid_reward(reward, t) or t < self._since:
             return
@@ -169,19 +169,18 @@ class GPAgent(Saveable):
             self.visit(placed, t)
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
-        """Mean and standard deviation of the mean reward at time t, in units of the reward.
+        """Return mean and standard deviation of the mean reward at time t, in units of the reward.
 
-        Before ten rewards are seen where no scale is known, in units of the prior. An agent that
-        looks at contexts answers for the one in which it last chose. An agent that forgets is asked
-        about the present and the future: for a past t its belief is not smoothed, that is, rewards
-        that came after t do not count as they should (with a decaying kernel and the state-space
-        engine), or all are weighed or dropped as of now (windows, blocks and discounts).
+        Until a scale is known, they are in units of the prior. Agents with contexts use the context
+        of their last choice. For agents that forget, t should be in the present or the future: the
+        belief about a past t is not smoothed by later rewards (decaying kernels in state space), or
+        uses the present weights (windows, blocks and discounts).
 
         Args:
-            t: When.
+            t: Time.
             actions: Arms, or box actions (q, d) in [-1, 1]; all arms if None.
         """
-        mean, variance = self.predict(t, self.coordinates.asked(actions))
+        mean, variance = self.predict(t, self.coordinates.to_kernel(actions))
         scale = self.scale or Normaliser()
         return scale.backward(mean), scale.scale * np.sqrt(variance)
 
@@ -190,7 +189,7 @@ class GPAgent(Saveable):
         self.posterior = self.new_posterior()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """A posterior without observations, of the agent's kernel or another one."""
+        """Return a posterior without observations, of the agent's kernel or another one."""
         return make_posterior(
             kernel or self.kernel,
             self.coordinates.actions,
@@ -200,7 +199,7 @@ class GPAgent(Saveable):
         )
 
     def new_mixture(self, kernels: Sequence[Kernel], weights: Array | None = None) -> Mixture:
-        """A posterior over several kernels; all equally likely beforehand without weights."""
+        """Return a mixture of posteriors of several kernels, with equal weights by default."""
         members = make_members(
             kernels,
             self.coordinates.actions,
@@ -214,7 +213,7 @@ class GPAgent(Saveable):
         """Prepare for a decision at time t: forget what is too old for it."""
 
     def choose(self, t: float, beta: float) -> Any:
-        """The action for time t, in the coordinates of the kernel."""
+        """Return the action for time t, in the coordinates of the kernel."""
         return self._rule.choose(t, beta)
 
     def learn(self, action: Any, t: float, y: float) -> None:
@@ -226,7 +225,7 @@ class GPAgent(Saveable):
         self.learn(action, t, 0.0)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of f(., t) on the scale of the prior, in the kernel's coordinates."""
+        """Return mean and variance of f(., t) on the scale of the prior."""
         return self._view.predict(t, actions)
 
     def rebuild(self) -> None:
@@ -275,7 +274,7 @@ class GPAgent(Saveable):
         """
         agent = cls(problem, rng, **settings)
         if agent.coordinates.have_contexts:
-            raise ValueError("training looks at no contexts: leave out context_length_scale")
+            raise ValueError("training does not support contexts: leave out context_length_scale")
         return training.fit_worlds(agent, envs, steps, rng)
 
     @classmethod
@@ -286,7 +285,7 @@ class GPAgent(Saveable):
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> GPAgent:
-        """An agent with these hyper-parameters, otherwise as fresh as any."""
+        """Return an agent with these hyper-parameters, otherwise as fresh as any."""
         agent = cls(problem, rng, **settings)
         agent._adopt(training.unpacked(agent.kernel, learned))
         agent._begin()

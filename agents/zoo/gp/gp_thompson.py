@@ -1,4 +1,4 @@
-"""Posterior sampling in place of optimism."""
+"""Thompson sampling on the periodic Gaussian process."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class PosteriorDraw:
         self._points = _spread_points(actions) if isinstance(actions, Box) else None
 
     def choose(self, t: float, beta: float) -> Any:
-        """The action to take at time t: an arm number, or a point of shape (d,)."""
+        """Return the action to take at time t: an arm number, or a point of shape (d,)."""
         best = int(self._posterior.sample(t, self._rng, self._points).argmax())
         return best if self._points is None else self._points[best]
 
 
 def _spread_points(box: Box) -> Array:
-    """Evenly spread points of a box that is symmetric around 0."""
+    """Return evenly spread points of a box that is symmetric around 0."""
     if box.dimension == 1:
         spread = np.linspace(-1.0, 1.0, LINE_CANDIDATES)[:, None]
     else:

@@ -1,4 +1,4 @@
-"""The stationary baseline."""
+"""GP-UCB, the stationary baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several periods, until they are refuted."""
+"""PE-GP-UCB, with elimination of candidate periods."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class PEGPUCB(GPAgent):
         self._rules = [UCB(posterior, self._rng) for posterior in self._posteriors]
 
     def choose(self, t: float, beta: float) -> Any:
-        """The best action of the most optimistic candidate, which is remembered."""
+        """Return the best action of the most optimistic candidate, which is remembered."""
         left = np.flatnonzero(self.alive)
         peaks = np.array([self._rules[i].peak(t, beta) for i in left])
         self._turn_to(int(left[argmax(peaks, self._rng)]))
@@ -105,11 +105,11 @@ class PEGPUCB(GPAgent):
         return self._rules[self._current].choose(t, beta)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """The belief of the candidate that decided last."""
+        """Return the belief of the candidate that decided last."""
         return self.posterior.predict(t, actions)
 
     def visit(self, action: Any, t: float) -> None:
-        """All candidates learn where an action was taken; none is judged without a scale."""
+        """Update all candidates with the place of an action, without evaluating them."""
         self._learn(action, t, 0.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:
@@ -141,8 +141,8 @@ class PEGPUCB(GPAgent):
 def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float]:
     if periods is None and problem.period is None:
         raise ValueError(
-            "this agent needs candidate periods and the problem tells none: give them by writing "
-            f":periods=[12,24] behind its name, or choose {FINDERS}"
+            "this agent needs candidate periods and the problem has none: add "
+            f":periods=[12,24] to its name, or choose {FINDERS}"
         )
     if periods is None:
         return [part * float(problem.period or 0.0) for part in SHARES]

@@ -1,4 +1,4 @@
-"""The paper's agent."""
+"""Periodic-GP-UCB, the agent of the paper."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from agents.zoo.gp.prior import main_period
 
 @dataclass(frozen=True)
 class PeriodSetting:
-    """A period that is known, or a range in which to look for one.
+    """Known period, or a range in which to search for one.
 
     Attributes:
-        given: What the setting or the problem says, or None.
-        relied_on: Whether that is taken to be right; otherwise the period is searched for.
-        low: Shortest period to be looked for.
-        high: Longest period to be looked for.
+        value: Period of the setting or the problem, or None.
+        relied_on: True if that period is assumed to be correct; otherwise it is searched for.
+        low: Shortest candidate period.
+        high: Longest candidate period.
     """
 
-    given: float | None
+    value: float | None
     relied_on: bool
     low: float
     high: float
 
 
 def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
-    """The setting ``period`` in words and numbers.
+    """Return the parsed setting ``period``.
 
     Args:
-        problem: Its main period, if it has one, and its horizon.
+        problem: Problem, for its main period and horizon.
         period: A number, "auto", "auto:LOW:HIGH", "about:TAU", or None.
     """
     if period is None and problem.period is None:
@@ -55,7 +55,7 @@ def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
 
 
 def _words(period: str) -> tuple[str, list[float]]:
-    """The word of a setting, and its numbers."""
+    """Return the word of a setting, and its numbers."""
     kind, *texts = period.split(":")
     if (kind, len(texts)) not in (("auto", 0), ("auto", 2), ("about", 1)):
         raise _wrong("is a number, auto, auto:LOW:HIGH or about:TAU", period)
@@ -121,11 +121,11 @@ class PeriodicGPUCB(GPAgent):
     ) -> None:
         self._season = parse_period(problem, period)
         length_scale = seasonal_length_scale(time_length_scale)
-        clock = Periodic(self._season.given or self._season.low, length_scale)
+        clock = Periodic(self._season.value or self._season.low, length_scale)
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """One kernel if the period is relied on, otherwise a mixture over periods."""
+        """Return one kernel if the period is relied on, otherwise a mixture over periods."""
         if self._season.relied_on:
             return super().new_posterior(kernel)
         return PeriodSearch(
@@ -134,14 +134,14 @@ class PeriodicGPUCB(GPAgent):
             self.noise_variance,
             low=self._season.low,
             high=self._season.high,
-            given_period=self._season.given,
+            given_period=self._season.value,
             horizon=self._problem.horizon,
             engine=self._engine,
         )
 
     def period_belief(self) -> tuple[Array, Array]:
-        """Candidate periods, ascending, and their probabilities."""
+        """Return the candidate periods, ascending, and their probabilities."""
         if not isinstance(self.posterior, PeriodSearch):
-            return np.array([self._season.given]), np.ones(1)
+            return np.array([self._season.value]), np.ones(1)
         order = np.argsort(self.posterior.periods)
         return self.posterior.periods[order], self.posterior.weights[order]

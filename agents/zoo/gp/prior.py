@@ -26,35 +26,35 @@ MIN_NOISE_VARIANCE = 1e-6
 
 
 def memory_of(problem: Problem, variation: float) -> float:
-    """sqrt(T / P): steps to remember where rewards change by P in all over T steps."""
+    """Return the memory sqrt(T / P) in steps for a total variation P over T steps."""
     return math.sqrt(problem.likely_horizon / positive("variation", variation))
 
 
-FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find it themselves"
+FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find it automatically"
 """Agents for problems without a known period."""
 
 
 def main_period(problem: Problem, period: float | None, *, setting: str = "period=24") -> float:
-    """The given period, or the problem's; if neither is known, an error names the setting."""
+    """Return the setting or the problem's period, or raise an error that names the setting."""
     known = period if period is not None else problem.period
     if known is None:
         raise ValueError(
-            "this agent needs a period and the problem tells none: give one by writing "
-            f":{setting} behind its name, or choose {FINDERS}"
+            "this agent needs a period and the problem has none: add "
+            f":{setting} to its name, or choose {FINDERS}"
         )
     return positive("period", known)
 
 
-def longest_period(problem: Problem, given: int | None, *, most: int) -> int:
-    """The setting, or the problem's main season rounded up, or 24; at most ``most``."""
-    if given is not None and (not isinstance(given, int) or not 1 <= given <= most):
-        raise ValueError(f"max_period must be a whole number in [1, {most}], got {given!r}")
+def longest_period(problem: Problem, max_period: int | None, *, most: int) -> int:
+    """Return the setting, or the problem's main season rounded up, or 24; at most ``most``."""
+    if max_period is not None and (not isinstance(max_period, int) or not 1 <= max_period <= most):
+        raise ValueError(f"max_period must be a whole number in [1, {most}], got {max_period!r}")
     known = math.ceil(problem.period) if problem.period is not None else 24
-    return given if given is not None else min(known, most)
+    return max_period if max_period is not None else min(known, most)
 
 
 def actions_of(problem: Problem) -> Finite | Box:
-    """The actions in the coordinates of the kernel."""
+    """Return the actions in the coordinates of the kernel."""
     if problem.n_actions is None:
         half_width = np.full(problem.dim, problem.action_half_width)
         return Box(-half_width, half_width)
@@ -64,7 +64,7 @@ def actions_of(problem: Problem) -> Finite | Box:
 
 
 def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float) -> ActionKernel:
-    """The kernel on the actions; arms without coordinates are independent.
+    """Return the kernel on the actions; arms without coordinates are independent.
 
     "linear" is a . b / d in units of the box, as in the worlds: variance 1 in its corners.
     """
@@ -83,9 +83,9 @@ def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float
 def scale_of(
     problem: Problem, mean: float | None = None, scale: float | None = None
 ) -> Normaliser | None:
-    """The scale of the rewards: as given, or by the warm start, or as the problem says."""
+    """Return the scale of the rewards, from settings, the warm start or the problem."""
     if (mean is None) != (scale is None):
-        raise ValueError("prior_mean and prior_scale are given together or not at all")
+        raise ValueError("prior_mean and prior_scale must be given together")
     if mean is not None and scale is not None:
         return Normaliser(number("prior_mean", mean), number("prior_scale", scale))
     past = problem.warm_start
@@ -95,11 +95,11 @@ def scale_of(
 
 
 def noise_variance_of(
-    problem: Problem, scale: Normaliser | None, given: float | None = None
+    problem: Problem, scale: Normaliser | None, setting: float | None = None
 ) -> float:
-    """The variance of the noise on a scale of rewards: as given, or as the problem says."""
-    if given is not None:
-        return number("noise_variance", given)
+    """Return the noise variance on a scale of rewards, from the setting or the problem."""
+    if setting is not None:
+        return number("noise_variance", setting)
     if problem.noise_std is None or scale is None:
         return PAPER_NOISE_VARIANCE
     return max((problem.noise_std / scale.scale) ** 2, MIN_NOISE_VARIANCE)

@@ -1,4 +1,4 @@
-"""Forgetting everything, now and then."""
+"""R-GP-UCB, with resets at fixed intervals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agents.zoo.gp.gp_agent import GPAgent
 
 
 class RGPUCB(GPAgent):
-    """R-GP-UCB: GP-UCB that starts afresh every N steps.
+    """R-GP-UCB: GP-UCB that restarts every N steps.
 
     Pseudo-code::
 
@@ -28,9 +28,8 @@ class RGPUCB(GPAgent):
     and 12 their constant.
 
     Deviations from the paper: the exploration schedule is the one of [@cai2021periodic], and
-    ``beta_t`` goes on across blocks. The warm start belongs to the past
-    and is forgotten with the first block. A reward that arrives after its block has ended is
-    ignored.
+    ``beta_t`` continues across blocks. The warm start is forgotten with the first block. Rewards
+    that arrive after the end of their block are ignored.
 
     Args:
         block_size: N, or "formula".

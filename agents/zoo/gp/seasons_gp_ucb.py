@@ -1,4 +1,4 @@
-"""Several seasons at once: the day within the week."""
+"""Seasons-GP-UCB, for several seasons such as day and week."""
 
 from __future__ import annotations
 
@@ -60,9 +60,11 @@ class SeasonsGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         if combine not in ("auto", *COMBINATIONS):
-            raise ValueError(f"combine is auto, {', '.join(COMBINATIONS)}, got {combine!r}")
-        given = list(problem.periods) if periods is None else several("periods", periods)
-        known = given or [main_period(problem, None, setting="periods=[24]")]
+            raise ValueError(
+                f"combine must be one of auto, {', '.join(COMBINATIONS)}, got {combine!r}"
+            )
+        chosen = list(problem.periods) if periods is None else several("periods", periods)
+        known = chosen or [main_period(problem, None, setting="periods=[24]")]
         if len(known) > MAX_SEASONS:
             raise ValueError(f"at most {MAX_SEASONS} seasons are combined, got {len(known)}")
         length_scale = seasonal_length_scale(time_length_scale)
@@ -83,7 +85,7 @@ class SeasonsGPUCB(GPAgent):
 
 
 def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:
-    """One time kernel of variance 1 from those of several seasons."""
+    """Return one time kernel of variance 1 from those of several seasons."""
     if way == "sum":
         return reduce(operator.add, seasons) * (1.0 / len(seasons))
     halves = [0.5 * (Constant() + season) for season in seasons]

@@ -1,4 +1,4 @@
-"""Forgetting what is older than a window."""
+"""SW-GP-UCB, on a sliding window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A season whose pattern is forgotten, as fast as the rewards say."""
+"""Switching-GP-UCB, for drifting seasons with a learned rate."""
 
 from __future__ import annotations
 
@@ -79,17 +79,17 @@ class SwitchingGPUCB(GPAgent):
         self.posterior = self.new_mixture(kernels, np.tile(share, 2))
 
     def decay_belief(self) -> tuple[Array, Array]:
-        """Forgetting rates and their probabilities: with the season (row 0) and without (row 1)."""
+        """Return forgetting rates and their probabilities with (row 0) and without season."""
         return np.array(self._decays), self.posterior.weights.reshape(2, -1)
 
 
 def drifting(kernel: Kernel, eps: float) -> Kernel:
-    """The kernel with forgetting at the given rate."""
+    """Return the kernel with forgetting at the given rate."""
     return kernel * Decay(eps) if eps else kernel
 
 
 def seasonless(kernel: Kernel) -> Kernel:
-    """The kernel without its seasons."""
+    """Return the kernel without its seasons."""
     return Sum(tuple(_without_season(term) for term in kernel.terms))
 
 

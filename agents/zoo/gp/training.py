@@ -60,14 +60,14 @@ def fit_worlds(
 
 
 def unpacked(kernel: Kernel, learned: Mapping[str, NDArray[Any]]) -> Fit:
-    """The result of ``fit_worlds``, put into the template; its evidence is not known."""
+    """Return the result of ``fit_worlds``, put into the template; its evidence is not known."""
     fitted = put(kernel, free_parameters(kernel), learned["kernel"])
     normaliser = Normaliser(*learned["scale"].tolist())
     return Fit(fitted, float(learned["noise_variance"]), normaliser, math.nan)
 
 
 def _random_play(envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng) -> list[NDArray[Any]]:
-    """Actions, times and rewards, a row for each step and a column for each copy."""
+    """Return actions, times and rewards, a row for each step and a column for each copy."""
     rounds = min(steps // envs.num_envs, MAX_STEPS)
     if rounds < 2:
         raise ValueError(f"{steps} steps are too few for {envs.num_envs} copies")

@@ -1,4 +1,4 @@
-"""Forgetting slowly."""
+"""TV-GP-UCB, for drifting functions."""
 
 from __future__ import annotations
 

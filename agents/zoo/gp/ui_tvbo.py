@@ -1,4 +1,4 @@
-"""Growing uncertain, and keeping the mean."""
+"""UI-TVBO, with growing uncertainty and a constant mean."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ class UITVBO(GPAgent):
         super().start()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """A posterior of the steady process, in logarithmic time."""
+        """Return a posterior of the steady process, in logarithmic time."""
         (term,) = (kernel or self.kernel).terms
         return super().new_posterior(Sum((replace(term, clocks=(STEADY,)),)))
 
     def choose(self, t: float, beta: float) -> Any:
-        """The same action in both times, since the factor exp(u/2) is common to all."""
+        """Return the same action in both times, since the factor exp(u/2) is common to all."""
         return super().choose(self._logarithmic(t), beta)
 
     def learn(self, action: Any, t: float, y: float) -> None:
@@ -78,11 +78,11 @@ class UITVBO(GPAgent):
         self.posterior.observe(action, u, y * math.exp(-u / 2), math.exp(u))
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Mean and variance of the process that wanders."""
+        """Return the mean and variance of the process that wanders."""
         u = self._logarithmic(t)
         mean, variance = super().predict(u, actions)
         return Prediction(math.exp(u / 2) * mean, math.exp(u) * variance)
 
     def _logarithmic(self, t: float) -> float:
-        """u; what lies before the start counts as of the start."""
+        """Return u; what lies before the start counts as of the start."""
         return math.log1p(self._rate * max(t - self._origin, 0.0))

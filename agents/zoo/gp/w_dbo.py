@@ -1,4 +1,4 @@
-"""Forgetting what no longer matters."""
+"""W-DBO, which drops irrelevant observations."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from agents.zoo.gp.prior import actions_of, main_period
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
 MIN_KEPT = 2
-"""Observations that always stay, as in the authors' code."""
+"""Least number of stored observations, as in the authors' code."""
 LINE_POINTS, BOX_POINTS = 64, 256
-"""Points at which relevance is judged: on a line, and in a box of more dimensions."""
+"""Number of points for relevance, in one dimension and in more."""
 
 
 class WDBO(GPAgent):
@@ -52,11 +52,11 @@ class WDBO(GPAgent):
     first is dropped (package). Kernels: the paper's smooth ones are "se" here.
 
     Deviations from the paper:
-        1. Relevance is a sum over the actions there are and the coming times, so that any kernel of
-           this package will do; the paper's is an integral over all of space, in closed form.
-        2. Where the kernel only repeats, the future is one period, and so is l_T: nothing grows
-           stale with age then, and what goes is what others have made redundant.
-        3. Hyper-parameters are fixed, or fitted to the warm start, not fitted again at every step.
+        1. Relevance is a sum over the available actions and future times, for any kernel of this
+        package; the paper's is a closed-form integral over all of space.
+        2. For a purely periodic kernel, the future and l_T are one period: observations do not age,
+        and redundant ones are dropped.
+        3. Hyper-parameters are fixed, or fitted to the warm start, not refitted at every step.
         4. The exploration schedule is the one of [@cai2021periodic].
 
     Args:

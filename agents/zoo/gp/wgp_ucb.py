@@ -1,4 +1,4 @@
-"""Forgetting by weights."""
+"""WGP-UCB, with discounted observations."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class WGPUCB(GPAgent):
         super().start()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """A state where there is one, since it discounts at a cost that does not grow."""
+        """Return a state where there is one, since it discounts at a cost that does not grow."""
         if self._engine == "auto":
             with suppress(RankError):
                 parts = (kernel or self.kernel, self.coordinates.actions, self.noise_variance)

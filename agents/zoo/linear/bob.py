@@ -1,4 +1,4 @@
-"""A bandit that chooses how much another one remembers."""
+"""BOB, a bandit over the windows of SW-LinUCB."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Bob(SWLinUCB):
     name = "bob"
 
     def start(self) -> None:
-        """The windows to choose from, and no opinion of them."""
+        """Compute the windows, with equal weights."""
         super().start()
         self.block_size = max(1, int(self.dim * math.sqrt(self.horizon)))
         steps = max(1, math.ceil(math.log(self.block_size)))
@@ -72,7 +72,7 @@ class Bob(SWLinUCB):
         return chance
 
     def _judge(self) -> None:
-        """Tell the window of the block that has ended how it did."""
+        """Update the weight of the window of the finished block."""
         low, high = self.scale.interval
         if not self._count or not high > low:
             return

@@ -1,4 +1,4 @@
-"""Linear rewards, the past forgotten little by little."""
+"""D-LinUCB, linear UCB with discounted rewards."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class DLinUCB(LinearAgent):
         super().__init__(problem, rng, delta=delta, **common)
 
     def start(self) -> None:
-        """One regression, and the time of the newest reward."""
+        """Create the regression, and reset the time of the newest reward."""
         super().start()
         slow = 1.0 - min(self._variation / (self.dim * self.horizon), 0.99) ** (2 / 3)
         self.discount = slow if self._given is None else self._given
         self._ridge, self._latest = self.new_ridge(), -math.inf
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm of the greatest bound."""
+        """Return the arm of the greatest bound."""
         return self.best_of(self.bounds(self._ridge))
 
     def learn(self, arm: int, reward: float, t: float) -> None:

@@ -1,4 +1,4 @@
-"""A pool of linear models, of which bad ones are dismissed."""
+"""dLinUCB, a pool of linear models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Slave:
         self.ridge, self.failed = ridge, np.zeros(0)
 
     def badness(self, delta: float) -> tuple[float, float]:
-        """Share of failures, and how far it may be from the truth."""
+        """Return the share of failures, and how far it may be from the truth."""
         if not len(self.failed):
             return 0.0, 0.5
         reach = math.sqrt(math.log(1.0 / delta) / (2.0 * len(self.failed)))
@@ -53,7 +53,7 @@ class DLinUCBPool(LinearAgent):
     slaves have wider bounds there. Otherwise the port is followed where the two differ. The
     authors' code uses the radius to judge slaves only, and chooses arms with a constant width (0.6
     in its simulation, with tau = 100). Its radius has d log((lam + n) / (0.01 lam)) for n rewards,
-    its eps sigma^2 in the place of sigma, its record one trial without failure more; delta_2 is 0.1
+    its eps sigma^2 instead of sigma, its record one trial without failure more; delta_2 is 0.1
     by default, and a slave whose badness equals a bound is kept.
 
     Args:
@@ -88,11 +88,11 @@ class DLinUCBPool(LinearAgent):
         self.slaves = [self._new_slave()]
 
     def _new_slave(self) -> Slave:
-        """A slave that has seen nothing."""
+        """Return a slave that has seen nothing."""
         return Slave(self.new_ridge())
 
     def choose(self, t: float, observation: Array) -> int:
-        """The choice of the slave of the least badness."""
+        """Return the choice of the slave of the least badness."""
         records = [slave.badness(self._delta_2) for slave in self.slaves]
         hope = math.sqrt(math.log(self._record))
         best = min(range(len(records)), key=lambda i: records[i][0] - hope * records[i][1])
@@ -100,14 +100,14 @@ class DLinUCBPool(LinearAgent):
 
     def learn(self, arm: int, reward: float, t: float) -> None:
         """Show the reward to every slave, then judge the slaves."""
-        kept, good = [], False
+        accepted, good = [], False
         for slave in self.slaves:
             self._show(slave, arm, reward)
             bad, reach = slave.badness(self._delta_2)
             good |= bad < reach + self._tolerance
             if bad < reach + self.delta:
-                kept.append(slave)
-        self.slaves = kept if good else [*kept, self._new_slave()]
+                accepted.append(slave)
+        self.slaves = accepted if good else [*accepted, self._new_slave()]
 
     def _show(self, slave: Slave, arm: int, reward: float) -> None:
         x = self.x[arm]

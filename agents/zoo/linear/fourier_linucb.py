@@ -1,4 +1,4 @@
-"""Each arm a sum of waves."""
+"""LinUCB on harmonics of the season, with confidence widths from theory."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ class FourierLinUCB(LinearAgent):
 
     Deviations from the paper: this is none of the paper's methods. It is the reference for what
     smoothness in time is worth without smoothness in actions. Three harmonics are our choice: a
-    periodic kernel of length-scale 1 has more than 99 % of its variance in them. All seasons that
-    the problem tells have their waves in z, but there are no products of waves. A box is cut into
-    points.
+    periodic kernel of length-scale 1 has more than 99 % of its variance in them. All seasons of the
+    problem have harmonics in z, without products. A box is discretised.
 
     Args:
         period: tau; by default all seasons of the problem.
@@ -57,7 +56,7 @@ class FourierLinUCB(LinearAgent):
         super().__init__(problem, rng, regulariser=regulariser, **common)
 
     def start(self) -> None:
-        """A regression for each arm."""
+        """Create a regression for each arm."""
         self.models = [self.new_ridge() for _ in range(self.n_arms)]
         self.longest = math.sqrt(self.dim)
         self._table = RidgeTable(self.models)
@@ -69,7 +68,7 @@ class FourierLinUCB(LinearAgent):
         return self.features.dim
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm of the greatest bound."""
+        """Return the arm of the greatest bound."""
         mean, deviation = self._table.predict(self.features(t), self.middle)
         radius = self.scale.sigma * self._noise + self.penalty
         return self.best_of(mean + self.width * radius * deviation)

@@ -16,7 +16,7 @@ from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
 
 
 def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:
-    """A row of features for each arm, of norm at most 1.
+    """Return a row of features for each arm, of norm at most 1.
 
     Coordinates (``action_features``, or the point of the box) are centred, shrunk to the unit ball
     and joined by a constant: x = (1, z) / sqrt 2. Arms without coordinates are unit vectors.
@@ -73,7 +73,7 @@ class LinearAgent(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """The features; a subclass adds its regressions."""
+        """Compute the features; subclasses add regressions."""
         self.x = arm_features(self._problem, self._arms)
 
     @property
@@ -82,7 +82,7 @@ class LinearAgent(ArmAgent):
         return int(self.x.shape[1])
 
     def new_ridge(self) -> Ridge:
-        """A regression that has seen nothing."""
+        """Return a regression that has seen nothing."""
         return Ridge(self.dim, self.lam)
 
     @property
@@ -97,15 +97,15 @@ class LinearAgent(ArmAgent):
         return math.sqrt(self.lam) * self.bound * (high - low) / 2.0
 
     def radius(self, ridge: Ridge) -> float:
-        """Radius of the confidence ellipsoid about a regression."""
+        """Return the radius of the confidence ellipsoid about a regression."""
         return self.scale.sigma * self.noise_radius(ridge) + self.penalty
 
     def noise_radius(self, ridge: Ridge) -> float:
-        """The noise's share of the radius, in units of sigma."""
+        """Return the noise's share of the radius, in units of sigma."""
         return ellipsoid_radius(ridge, lam=self.lam, delta=self.delta, longest=self.longest)
 
     def bounds(self, ridge: Ridge, radius: float | None = None) -> Array:
-        """Upper confidence bounds of the arms."""
+        """Return upper confidence bounds of the arms."""
         mean, deviation = ridge.predict(self.x, self.middle)
         radius = self.radius(ridge) if radius is None else radius
         return mean + self.width * radius * deviation

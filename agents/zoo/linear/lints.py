@@ -22,9 +22,9 @@ class LinTS(SeasonalAgent):
 
     Deviations from the paper: its alpha = R sqrt(9 d log(t / delta)) is for the proof. It has one
     theta for all arms; here every arm has its own. Only z_t' beta_a is drawn, N(z_t' theta_a,
-    alpha^2 z_t' V_a^-1 z_t), which is the same and costs one number an arm. All seasons that the
-    problem tells have their waves in z. Rewards are standardised when they come, by mean and
-    deviation of those so far, or by the problem's where it tells them. A box is cut into points.
+    alpha^2 z_t' V_a^-1 z_t), which is the same and costs one number an arm. All seasons of the
+    problem have harmonics in z. Rewards are standardised at arrival by mean and deviation so far,
+    or by the problem's if known. A box is discretised.
 
     Args:
         common: Arguments of every such agent, see :class:`SeasonalAgent`.
@@ -33,5 +33,5 @@ class LinTS(SeasonalAgent):
     name = "lints"
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """A draw for every arm."""
+        """Return a draw for every arm."""
         return mean + self.width * deviation * self._rng.standard_normal(self.n_arms)

@@ -1,4 +1,4 @@
-"""The linear bandit that practitioners run, on harmonics of the season."""
+"""LinUCB on harmonics of the season, with a constant width."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class LinUCB(SeasonalAgent):
     Deviations from the paper: its width is that of the mean, alpha sqrt(z' V^-1 z), which is noise
     = 0 and what the library MABWiser has; the default is that of a reward, which explores less
     where little is left to learn. Its alpha = 1 + sqrt(log(2 / delta) / 2) is at least 1.58; 1 is
-    the default of both libraries. All seasons that the problem tells have their waves in z. Rewards
-    are standardised when they come, by mean and deviation of those so far, or by the problem's
-    where it tells them. A box is cut into points.
+    the default of both libraries. All seasons of the problem have harmonics in z. Rewards
+    are standardised at arrival by mean and deviation so far, or by the problem's if known. A box is
+    discretised.
 
     Args:
         noise: Variance of a reward about its mean in the width, in squared deviations of rewards.
@@ -45,6 +45,6 @@ class LinUCB(SeasonalAgent):
         super().__init__(problem, rng, **common)
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """Upper confidence bounds."""
+        """Return upper confidence bounds."""
         bounds: Array = mean + self.width * np.sqrt(self._noise + np.square(deviation))
         return bounds

@@ -1,4 +1,4 @@
-"""Remembering what one knew when this was last the case."""
+"""Linear UCB with change detection and reuse of old models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class ModelReuseUCB(LinearAgent):
-    """The seasonal linear bandit: LinUCB that tells a change and takes up an old model that fits.
+    """Seasonal linear bandit: LinUCB that detects changes and reuses fitting old models.
 
     Pseudo-code::
 
@@ -30,7 +30,7 @@ class ModelReuseUCB(LinearAgent):
     Reference: [@dibenedetto2020linear]: a base and a shadow bandit, detection of abrupt changes,
     and reuse of earlier estimates whenever the environment falls back to an earlier state.
 
-    Deviations from the paper: its full text was not at hand. What is said above is from its
+    Deviations from the paper: its full text was not available; the description above follows the
     abstract and a summary. The test for a change, its window (20) and level (0.001 for each reward)
     and the test for reuse are ours: variance = sigma^2 (1 + |x|^2) + lam S^2 |x|^2 bounds the error
     of ridge regression, so that false alarms are at most as frequent as the level says. Models are
@@ -38,7 +38,7 @@ class ModelReuseUCB(LinearAgent):
     shrunk to the unit ball, or a unit vector where it has no coordinates. A box is cut into points.
 
     Args:
-        window: m, the number of rewards that a change is looked for in.
+        window: m, the number of rewards in a test for a change.
         level: Rate of false alarms of one test.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
@@ -61,14 +61,14 @@ class ModelReuseUCB(LinearAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """A fresh model and no old ones."""
+        """Begin with a new model and no old ones."""
         super().start()
         self.base, self._past = self.new_ridge(), self.new_ridge()
         self.old: list[Ridge] = []
         self._recent: list[tuple[float, float]] = []  # arm, reward; the past does not know them
 
     def choose(self, t: float, observation: Array) -> int:
-        """The choice of the base model."""
+        """Return the choice of the base model."""
         return self.best_of(self.bounds(self.base))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
@@ -82,7 +82,7 @@ class ModelReuseUCB(LinearAgent):
             self._change()
 
     def misfit(self, model: Ridge) -> float:
-        """Misfit of the recent rewards under a model that has not seen them."""
+        """Return the misfit of the recent rewards under a model that has not seen them."""
         arms, rewards = (np.array(part) for part in zip(*self._recent, strict=True))
         mean, deviation = model.predict(self.x[arms.astype(int)], self.middle)
         noise = self.scale.sigma**2
@@ -91,10 +91,10 @@ class ModelReuseUCB(LinearAgent):
 
     def _change(self) -> None:
         misfits = [self.misfit(model) for model in self.old]
-        found = int(np.argmin(misfits)) if misfits else -1
-        fits = found >= 0 and misfits[found] <= self._quantile
-        again = self.old.pop(found) if fits else self.new_ridge()
+        best = int(np.argmin(misfits)) if misfits else -1
+        fits = best >= 0 and misfits[best] <= self._quantile
+        reused = self.old.pop(best) if fits else self.new_ridge()
         self.old.append(self._past)
         for arm, reward in self._recent:
-            again.add(self.x[int(arm)], reward)
-        self.base, self._past, self._recent = again, deepcopy(again), []
+            reused.add(self.x[int(arm)], reward)
+        self.base, self._past, self._recent = reused, deepcopy(reused), []

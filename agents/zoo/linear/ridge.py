@@ -64,13 +64,13 @@ class Ridge:
         self._factor = None
 
     def coefficients(self, centre: float = 0.0) -> Array:
-        """theta, for rewards counted from ``centre``."""
+        """Return theta, for rewards counted from ``centre``."""
         self._refresh()
         theta: Array = self._solved[:, 0] - centre * self._solved[:, 1]
         return theta
 
     def predict(self, x: Array, centre: float = 0.0) -> tuple[Array, Array]:
-        """Mean rewards (with ``centre`` back in) and deviations for rows of features (n, d)."""
+        """Return mean rewards (``centre`` included) and deviations for features (n, d)."""
         mean = centre + x @ self.coefficients(centre)
         solved = cho_solve(self._factor, x.T, check_finite=False)
         if self._gram2 is None:
@@ -80,7 +80,7 @@ class Ridge:
         return mean, np.sqrt(np.maximum(variance, 0.0))
 
     def solved(self) -> tuple[Array, Array]:
-        """V^-1, and its products with the sums of w x y and of w x, shape (d, 2)."""
+        """Return V^-1, and its products with the sums of w x y and of w x, shape (d, 2)."""
         # Straight to LAPACK: SciPy's own would spend most of the time on checks.
         v = self._gram + self._lam * np.eye(self.dim)
         factor, _ = lapack.dpotrf(v, lower=1, clean=0)
@@ -96,7 +96,7 @@ class Ridge:
 
 
 def ellipsoid_radius(ridge: Ridge, *, lam: float, delta: float, longest: float = 1.0) -> float:
-    """Radius of the confidence ellipsoid in units of the noise, but for the penalty's share.
+    """Return the radius of the confidence ellipsoid in units of the noise, without the penalty.
 
     sqrt(2 log(1 / delta) + d log(1 + L^2 sum w^2 / (lam d))): [@abbasi2011improved], and with
     weights Theorem 1 of [@russac2019weighted]. ``longest`` is L, the largest norm of a feature.
@@ -129,7 +129,7 @@ class RidgeTable:
         self._stale.add(arm)
 
     def predict(self, x: Array, centre: float = 0.0) -> tuple[Array, Array]:
-        """Each arm's mean reward and its deviation (n,), for one row of features (d,)."""
+        """Return each arm's mean reward and its deviation (n,), for one row of features (d,)."""
         for arm in self._stale:
             self._inverse[arm], self._solved[arm] = self._ridges[arm].solved()
         self._stale.clear()

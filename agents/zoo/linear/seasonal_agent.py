@@ -19,12 +19,11 @@ class SeasonFeatures:
     """A constant, and cosine and sine of the first harmonics of each season.
 
     ``z_t = (1, a cos 2 pi k t / tau, a sin 2 pi k t / tau)`` for k = 1..H and each tau; first all
-    cosines, then all sines. All seasons that the problem tells have their harmonics, but no
-    products.
+    cosines, then all sines. All seasons of the problem have harmonics, without products.
 
     Args:
-        problem: Whose seasons are taken.
-        period: tau, instead of the problem's.
+        problem: Problem with the seasons.
+        period: tau; None for the problem's seasons.
         count: H, fewer for a season of less than 2 H + 1 steps.
         amplitude: a; with sqrt(2) the norm of z is sqrt(d) at all times.
     """
@@ -45,7 +44,7 @@ class SeasonFeatures:
         return 1 + 2 * len(self._frequencies)
 
     def __call__(self, t: float) -> Array:
-        """z_t, shape (d,)."""
+        """Return z_t, shape (d,)."""
         if self._newest[0] != t:  # asked twice a step: to choose, and to learn
             angles, n = 2.0 * np.pi * self._frequencies * t, len(self._frequencies)
             z = np.empty(1 + 2 * n)
@@ -57,7 +56,7 @@ class SeasonFeatures:
 
 
 class SeasonalAgent(ArmAgent):
-    """Base of ``linucb`` and ``lints``: a subclass says how arms are compared.
+    """Base of ``linucb`` and ``lints``; subclasses define the scores of arms.
 
     Pseudo-code::
 
@@ -67,9 +66,8 @@ class SeasonalAgent(ArmAgent):
         y <- (reward - mean) / deviation, by the rewards so far, this one included
         V_a <- V_a + z_t z_t',  b_a <- b_a + y z_t,  theta_a <- V_a^-1 b_a;  at first V_a = lam I
 
-    A reward keeps the value that it had when it came, as in other libraries, where data are
-    standardised on their way to the model; late rewards are standardised when they come. Where the
-    problem tells mean and deviation, those are taken, and nothing is chosen at random.
+    Rewards are standardised once, at arrival, as in other libraries. If the problem has mean and
+    deviation, these are used, and no choice is random.
 
     Args:
         period: tau; by default all seasons of the problem.
@@ -98,16 +96,16 @@ class SeasonalAgent(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """A regression for each arm."""
+        """Create a regression for each arm."""
         self.models = [Ridge(self.features.dim, self.lam) for _ in range(self.n_arms)]
         self._table = RidgeTable(self.models)
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """Scores to compare: from each arm's mean and its deviation, in deviations of rewards."""
+        """Return scores of the arms from means and deviations, in deviations of rewards."""
         raise NotImplementedError
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm of the greatest score; at first any."""
+        """Return the arm of the greatest score; at first any."""
         if not self.scale.rests_on(self._first_pulls):
             return int(self._rng.integers(self.n_arms))
         return self.best_of(self.scores(*self._table.predict(self.features(t))))

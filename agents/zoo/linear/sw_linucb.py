@@ -1,4 +1,4 @@
-"""Linear rewards, and only the last of them."""
+"""SW-LinUCB, linear UCB on a sliding window."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SWLinUCB(LinearAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """The window, and nothing in it."""
+        """Compute the window and begin without rewards."""
         super().start()
         wide = (self.dim * self.horizon / self._variation) ** (2 / 3)
         self.window = max(1, int(wide)) if self._given is None else int(self._given)
@@ -63,7 +63,7 @@ class SWLinUCB(LinearAgent):
         self._seen: list[tuple[float, ...]] = []  # time, arm and reward, the oldest first
 
     def choose(self, t: float, observation: Array) -> int:
-        """The arm of the greatest bound, after what is too old has left the window."""
+        """Return the arm of the greatest bound, after what is too old has left the window."""
         while self._seen and self._seen[0][0] < t - self.window:
             _, arm, reward = self._seen.pop(0)
             self._ridge.add(self.x[int(arm)], reward, -1.0)

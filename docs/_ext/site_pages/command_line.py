@@ -65,7 +65,7 @@ def _help(parameter: Any) -> str:
 
 
 def _value(parameter: Any) -> str:
-    """Return the placeholder of a value. (Typer's own differs from release to release.)"""
+    """Return the placeholder of a value, since Typer's own differs between releases."""
     name = parameter.metavar or parameter.name.upper().replace("_", "-")
     return f"{name}..." if parameter.nargs == -1 else str(name)
 

@@ -1,6 +1,6 @@
 """Madrid's air: the portal's files, the imported years, the simulator.
 
-Used through the worlds and ``periodic-gp data``; nothing here is promised to stay.
+Internal: use the worlds and ``periodic-gp data`` instead.
 """
 
 __all__: list[str] = []

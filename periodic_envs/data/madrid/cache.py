@@ -1,4 +1,4 @@
-"""Imported years of measurements, one file for each, and windows of them.
+"""Imported years of measurements, one file per year, and windows of them.
 
 A file is a NumPy archive of plain numbers (never pickled): a table for each magnitude and a JSON
 text with the stations and the files that were imported.
@@ -34,7 +34,7 @@ GET_DATA = "periodic-gp data download madrid --year {year}"
 FORMAT = "periodic-gp measurements 2"
 MAX_BYTES = 256 * 2**20
 MAX_SERIES = 4000
-"""Stations times magnitudes of a year; Madrid has had about 700. Bounds what a file can ask for."""
+"""Largest number of stations times magnitudes in a year; Madrid has about 700."""
 
 Table = NDArray[np.float32]
 
@@ -67,7 +67,7 @@ def folder() -> Path:
 
 
 def absence() -> str:
-    """Return a sentence if the folder is named and does not exist, else an empty text."""
+    """Return a message if the named folder does not exist, or an empty string."""
     if not os.environ.get(VARIABLE) or folder().is_dir():
         return ""
     return f"the folder that {VARIABLE} names does not exist: {str(folder())!r}"
@@ -75,19 +75,19 @@ def absence() -> str:
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Hold the lock that one import at a time can have."""
-    from filelock import FileLock  # here, since it registers a hook for every fork
+    """Hold the lock of the import."""
+    from filelock import FileLock  # imported here, since it registers a hook for forks
 
     try:
         folder().mkdir(parents=True, exist_ok=True)
         with FileLock(folder() / "import.lock"):
-            for part in folder().glob(".*.part"):  # of an import that was killed
+            for part in folder().glob(".*.part"):  # left by a killed import
                 part.unlink(missing_ok=True)
             yield
     except OSError as error:
         raise DataError(
             f"cannot write {str(folder())!r}: {error.strerror or error}; "
-            f"set {VARIABLE} to a folder that can be written"
+            f"set {VARIABLE} to a writable folder"
         ) from error
 
 
@@ -98,24 +98,24 @@ def years() -> list[int]:
 
 
 def entry(year: int) -> YearEntry:
-    """Return what is known about an imported year."""
+    """Return the entry of an imported year."""
     return _read(year, ())[0]
 
 
 def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
     """Return the stations and the table (hours, stations) of a magnitude of an imported year.
 
-    Hour 0 is 1 January 00:00 local civil time; every day has 24 hours, so the hour that spring
-    skips is empty and the one that autumn repeats is there once. NaN where nothing valid was
-    measured.
+    Hour 0 is 1 January 00:00 local civil time; every day has 24 hours, so the hour skipped in
+    spring is empty and the hour repeated in autumn occurs once. Values are NaN without a valid
+    measurement.
     """
-    found, tables = _read(year, (magnitude,))
+    about, tables = _read(year, (magnitude,))
     if not tables:
-        names = ", ".join(magnitude_name(m) for m in found.magnitudes)
+        names = ", ".join(magnitude_name(m) for m in about.magnitudes)
         raise DataError(
-            f"{magnitude_name(magnitude)} was not measured in {year}; there are {names}"
+            f"{magnitude_name(magnitude)} was not measured in {year}; available are {names}"
         )
-    return found.stations, tables[magnitude]
+    return about.stations, tables[magnitude]
 
 
 def load_window(
@@ -125,18 +125,18 @@ def load_window(
 
     Returns:
         The stations' numbers, and their measurements, shape (hours, stations): hour 0 is 00:00 of
-        the first day, NaN where nothing valid was measured.
+        the first day, NaN without a valid measurement.
 
     Raises:
-        DataError: the window reaches beyond the imported days, or a station is not in it.
+        DataError: If the window exceeds the imported days, or a station is missing.
     """
     last = start + datetime.timedelta(days=days - 1)
     window, imported = describe(start, days), years()
     for year in range(start.year, last.year + 1):
         if year not in imported:
-            there = ", ".join(map(str, imported)) or "none"
+            available = ", ".join(map(str, imported)) or "none"
             raise DataError(
-                f"{window} needs the year {year}, which is not imported (imported: {there}); "
+                f"{window} needs the year {year}, which is not imported (imported: {available}); "
                 f"get it with: {GET_DATA.format(year=year)}"
             )
     whole = np.concatenate([_hours(y, magnitude) for y in range(start.year, last.year + 1)])
@@ -145,7 +145,7 @@ def load_window(
     empty = np.isnan(values).reshape(days, -1).all(1)
     if empty.any():
         raise DataError(
-            f"nothing is imported of {start + datetime.timedelta(days=int(empty.argmax()))} in "
+            f"no data of {start + datetime.timedelta(days=int(empty.argmax()))} are imported in "
             f"{window} ('periodic-gp data list' shows the imported days): import the missing "
             "month, or choose another start"
         )
@@ -162,7 +162,7 @@ def load_window(
 
 
 def _hours(year: int, magnitude: int) -> Array:
-    """Return a year's measurements at all stations of known place, shape (hours, stations)."""
+    """Return a year's measurements at all known stations, shape (hours, stations)."""
     numbers, values = table(year, magnitude)
     hours = np.full((len(values), len(STATIONS)), np.nan)
     for column, station in enumerate(STATIONS):
@@ -172,10 +172,10 @@ def _hours(year: int, magnitude: int) -> Array:
 
 
 def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> YearEntry:
-    """Add readings to a year, and write it whole or not at all.
+    """Add readings to a year, and write it atomically.
 
-    A later reading of the same hour replaces an earlier one; a missing value replaces nothing, and
-    neither does one of the coarse format. So the order of csv and txt files does not matter.
+    Later readings of an hour replace earlier ones, except missing values and those of the coarse
+    format. The order of csv and txt files therefore does not matter.
 
     Args:
         year: The year.
@@ -189,8 +189,8 @@ def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> 
     numbers = sorted({*old, *(m for p in parts for m in np.unique(p.magnitude).tolist())})
     if len(stations) * len(numbers) > MAX_SERIES:
         raise DataError(
-            f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many to be "
-            "Madrid's: the files are damaged"
+            f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many for "
+            "Madrid: the files are damaged"
         )
     tables = {}
     for number in numbers:
@@ -220,26 +220,26 @@ def _save(
     imports: list[dict[str, Any]],
     before: tuple[Mapping[str, Any], ...],
 ) -> YearEntry:
-    fresh = {one["sha256"] for one in imports}
+    fresh = {file["sha256"] for file in imports}
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     record = (
-        *(one for one in before if one["sha256"] not in fresh),
-        *({**one, "imported": now} for one in imports),
+        *(file for file in before if file["sha256"] not in fresh),
+        *({**file, "imported": now} for file in imports),
     )
     fingerprint = _fingerprint(year, stations, tables)
-    found = YearEntry(year, stations, tuple(tables), fingerprint, record, _days(year, tables))
-    about = json.dumps({"format": FORMAT, **asdict(found)})
+    saved = YearEntry(year, stations, tuple(tables), fingerprint, record, _days(year, tables))
+    about = json.dumps({"format": FORMAT, **asdict(saved)})
     packed = io.BytesIO()
     arrays: dict[str, Any] = {f"magnitude_{m}": t for m, t in tables.items()}
     np.savez_compressed(packed, about=np.frombuffer(about.encode(), dtype=np.uint8), **arrays)
     write_atomically(_path(year), packed.getvalue())
-    return found
+    return saved
 
 
 def _fingerprint(year: int, stations: tuple[int, ...], tables: Mapping[int, Table]) -> str:
     digest = hashlib.sha256(f"{year} {stations} {list(tables)}".encode())
     for table in tables.values():
-        # One NaN, one zero and one byte order, so that equal tables have equal bytes.
+        # Canonical NaN, zero and byte order, so that equal tables have equal bytes.
         canonical = np.where(np.isnan(table), np.float32(np.nan), table + np.float32(0.0))
         digest.update(canonical.astype("<f4").tobytes())
     return digest.hexdigest()
@@ -249,8 +249,8 @@ def _days(year: int, tables: Mapping[int, Table]) -> tuple[str, str, int]:
     measured = np.zeros(hours_in(year) // 24, dtype=bool)
     for table in tables.values():
         measured |= (~np.isnan(table)).any(1).reshape(-1, 24).any(1)
-    found = np.datetime64(f"{year}-01-01") + np.flatnonzero(measured)
-    return (str(found[0]), str(found[-1]), len(found)) if len(found) else ("", "", 0)
+    days = np.datetime64(f"{year}-01-01") + np.flatnonzero(measured)
+    return (str(days[0]), str(days[-1]), len(days)) if len(days) else ("", "", 0)
 
 
 def hours_in(year: int) -> int:
@@ -267,7 +267,7 @@ def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[
     """Return a year's entry and its tables of these magnitudes (None for all).
 
     Raises:
-        DataError: One sentence, whatever is wrong with the file.
+        DataError: If the file cannot be read.
     """
     path = _path(year)
     try:
@@ -278,17 +278,17 @@ def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[
             about = json.loads(bytes(arrays["about"]))
             if about.pop("format") != FORMAT or about["year"] != year:
                 raise ValueError("another version wrote it")
-            found = YearEntry(**{**about, **{k: tuple(about[k]) for k in _TUPLES}})
-            wanted = [m for m in found.magnitudes if magnitudes is None or m in magnitudes]
+            entry = YearEntry(**{**about, **{k: tuple(about[k]) for k in _TUPLES}})
+            wanted = [m for m in entry.magnitudes if magnitudes is None or m in magnitudes]
             tables = {m: arrays[f"magnitude_{m}"] for m in wanted}
-        if any(t.shape != (hours_in(year), len(found.stations)) for t in tables.values()):
+        if any(t.shape != (hours_in(year), len(entry.stations)) for t in tables.values()):
             raise ValueError("a table has another shape")
-    except Exception as error:  # NumPy and zipfile raise nearly any kind for a damaged file
+    except Exception as error:  # NumPy and zipfile raise various errors for damaged files
         raise DataError(
             f"the imported year {year} in {str(path)!r} cannot be read "
             f"({error}): delete the file and import the year again"
         ) from error
-    return found, tables
+    return entry, tables
 
 
 _TUPLES = ("stations", "magnitudes", "imports", "days")

@@ -1,4 +1,4 @@
-"""Download of a year from Madrid's portal: the only use of the network, and only when asked."""
+"""Download of a year from Madrid's portal, the only use of the network, on request only."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def download_year(
 
     Args:
         year: The year.
-        address: The address of the zip, in place of the known one.
-        on_bytes: Called with the bytes so far, and the number of all if it is known.
+        address: Address of the zip; None for the known one.
+        on_bytes: Callback that receives the bytes so far, and the total if known.
 
     Raises:
         DataError: If it cannot be downloaded, or is not a year of measurements.
@@ -54,7 +54,7 @@ def download_year(
         known = addresses()
         if year not in known:
             raise DataError(
-                f"there is no address for {year}, only for {min(known)} to {max(known)}: give it "
+                f"no address is known for {year}, only for {min(known)} to {max(known)}: give it "
                 "with --url"
             )
         address = known[year]
@@ -66,7 +66,7 @@ def download_year(
             _fetch(address, zipped, on_bytes)
             return import_paths([zipped], origin=address, must_have=year)
         except DataError as error:
-            raise DataError(f"what came from {address} cannot be used: {error}") from error
+            raise DataError(f"the download from {address} cannot be used: {error}") from error
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             raise DataError(

@@ -1,4 +1,4 @@
-"""``periodic-gp data import``: read files, zips and folders of the portal once, within bounds."""
+"""Import of files, zips and folders of the portal, within limits (``periodic-gp data import``)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.portal import NotPortalError, parse
 
-# Bounds on what is read: a year of the portal is 13 MB in 12 files (36 with all formats).
+# Limits; a year of the portal is 13 MB in 12 files (36 with all formats).
 MAX_BYTES = 64 * 2**20
-"""Of one file, or one member of a zip once unpacked."""
+"""Largest file, or unpacked member of a zip."""
 MAX_UNZIPPED_BYTES = 512 * 2**20
 MAX_MEMBERS = 1000
 TEXT_SUFFIXES = (".csv", ".txt")
@@ -23,12 +23,12 @@ TEXT_SUFFIXES = (".csv", ".txt")
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read: by itself, or a member of a zip.
+    """File to read, or member of a zip.
 
     Attributes:
         path: The file on disk.
         member: Name within the zip, or None.
-        named: Whether the user named this very file. If not, a file in another format is skipped.
+        named: True if the user named this file; other files in another format are skipped.
     """
 
     path: Path
@@ -37,12 +37,12 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name for messages and provenance: printable and without the folders."""
+        """Printable name without folders, for messages and provenance."""
         name = self.path.name if self.member is None else f"{self.path.name}:{self.member}"
         return "".join(c if c.isprintable() else "?" for c in name)[:200]
 
     def read(self) -> bytes:
-        """Return the content, up to ``MAX_BYTES`` whatever the directory of a zip claims."""
+        """Return the content, of at most ``MAX_BYTES`` regardless of the zip's directory."""
         with _reading(self.name):
             if self.member is None:
                 with self.path.open("rb") as file:
@@ -63,7 +63,7 @@ class Imported:
 
     Attributes:
         entries: The years that were written.
-        ignored: Files in another format that were found rather than named.
+        ignored: Files in another format in folders and zips.
     """
 
     entries: tuple[cache.YearEntry, ...]
@@ -78,14 +78,14 @@ def import_paths(
     origin: str | None = None,
     must_have: int | None = None,
 ) -> Imported:
-    """Import files, zips and folders in any mix. Nothing is kept unless all can be read.
+    """Import files, zips and folders; nothing is stored unless all can be read.
 
     Args:
         paths: The files, zips and folders.
         on_start: Called with the number of files.
         on_file: Called with each file before it is read.
         origin: Address that the files were downloaded from, for the record.
-        must_have: A year that has to be among the files.
+        must_have: Year that the files must contain.
     """
     sources = [source for path in paths for source in _find_sources(path)]
     on_start(len(sources))
@@ -109,7 +109,7 @@ def import_paths(
         raise DataError(f"no csv or txt file of the Madrid portal in: {places}")
     years = sorted({year for part in parts for year in part.years().tolist()})
     if must_have is not None and must_have not in years:
-        raise DataError(f"it holds {', '.join(map(str, years))} and nothing of {must_have}")
+        raise DataError(f"it contains {', '.join(map(str, years))}, but not {must_have}")
     added = []
     with cache.lock():  # another process may be importing another month of the same year
         for year in years:
@@ -121,7 +121,7 @@ def import_paths(
 def _find_sources(path: Path) -> Iterator[Source]:
     """Yield the csv and txt files of a path, those in zips included."""
     if not path.exists():
-        raise DataError(f"there is no file or folder {str(path)!r}")
+        raise DataError(f"the file or folder {str(path)!r} does not exist")
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         suffix = file.suffix.casefold()
         if suffix == ".zip":
@@ -136,8 +136,8 @@ def _members(path: Path) -> Iterator[Source]:
     size = sum(member.file_size for member in members)
     if len(members) > MAX_MEMBERS or size > MAX_UNZIPPED_BYTES:
         raise DataError(
-            f"{path.name} unpacks to {len(members)} files of {size / 2**20:,.0f} MB: too much to "
-            "be a year's data"
+            f"{path.name} unpacks to {len(members)} files of {size / 2**20:,.0f} MB, too much for "
+            "a year's data"
         )
     for member in members:
         if member.filename.casefold().endswith(TEXT_SUFFIXES):
@@ -146,10 +146,10 @@ def _members(path: Path) -> Iterator[Source]:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Turn all errors of reading a file into a DataError."""
+    """Convert all errors of reading a file to a DataError."""
     try:
         yield
     except OSError as error:
         raise DataError(f"cannot read {name}: {error.strerror or error}") from error
-    except Exception as error:  # zipfile raises nearly any kind for a damaged file
+    except Exception as error:  # zipfile raises various errors for damaged files
         raise DataError(f"{name} is damaged or in another format: {error}") from error

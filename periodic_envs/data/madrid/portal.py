@@ -31,7 +31,7 @@ COLUMNS = (
 CITY = "28079"  # province 28, municipality 079
 TXT_WIDTH = 20 + 24 * 6
 MAX_VALUE = 1e6
-"""Largest measurement; a larger number is damage."""
+"""Largest valid measurement."""
 
 _NOT_IN_NUMBERS = str.maketrans("", "", "0123456789.-")
 
@@ -46,7 +46,7 @@ class NotPortalError(DataError):
 class Readings:
     """The lines of one file: station (n,), magnitude (n,), day (n,), values (n, 24).
 
-    ``coarse`` marks the older format, in which ozone is rounded: where both are there, csv counts.
+    ``coarse`` marks the older format, in which ozone is rounded; csv takes precedence.
     """
 
     station: NDArray[np.int64]
@@ -78,8 +78,8 @@ def parse(data: bytes, name: str) -> Readings:
         name: Its name, for messages.
 
     Raises:
-        NotPortalError: the first line is in neither format.
-        DataError: a later line is damaged.
+        NotPortalError: If the first line has neither format.
+        DataError: If a later line is damaged.
     """
     lines = _decoded(data, name).splitlines()
     first = lines[0] if lines else ""
@@ -95,7 +95,7 @@ def parse(data: bytes, name: str) -> Readings:
             end = " (truncated file?)" if number == len(lines) else ""
             raise DataError(f"{name}, line {number}, {error}{end}") from None
     if not rows:
-        raise DataError(f"{name} has no measurements in it")
+        raise DataError(f"{name} has no measurements")
     station, magnitude, day, hours = map(np.array, zip(*rows, strict=True))
     if np.nanmax(np.abs(hours), initial=0.0) > MAX_VALUE:
         raise DataError(f"{name} has values above {MAX_VALUE:,.0f}: it is damaged")
@@ -104,13 +104,15 @@ def parse(data: bytes, name: str) -> Readings:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """Return the text: all that matters in it is ASCII, so any encoding it claims will do."""
+    """Return the text; the relevant part is ASCII, so the encoding is not critical."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return data.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError:
         if is_utf16 or data.startswith(codecs.BOM_UTF8):
-            raise DataError(f"{name} is damaged: it is not in the encoding it claims") from None
+            raise DataError(
+                f"{name} is damaged: its byte order mark does not match its content"
+            ) from None
         return data.decode("latin-1")
 
 
@@ -143,7 +145,7 @@ def _csv_splitter(header: str, name: str) -> Callable[[str], tuple[str, ...]]:
 
 
 def _padded(line: str) -> str:
-    """Return a line of the txt with its last flag, a blank that an editor may have removed."""
+    """Return a line of the txt with its last flag, a blank that editors may remove."""
     return line.ljust(TXT_WIDTH) if len(line) == TXT_WIDTH - 1 else line
 
 

@@ -1,18 +1,18 @@
 """Hourly nitric oxide (NO) at Madrid's stations, simulated: calibrated on 2016 and 2017.
 
-A Gaussian level stands behind each measurement, which is rounded to whole ug/m3, 1 at least:
+Each measurement is a transform of a Gaussian level, rounded to whole ug/m3, at least 1:
 
     log NO + NO / saturation = level
     level[t, s] = mean[t, s] + amplitude[t] loading[t, s] weather[t] + spread[t, s] residual[t, s]
 
-The level is log NO, but for the highest values: those grow in proportion to it, because a Gaussian
-log NO that has the right share of ones has far too many values of 500 ug/m3 and above.
+The level is log NO, except for the highest values, which are proportional to it: a Gaussian log NO
+with the right share of ones would have far too many values of 500 ug/m3 and above.
 
 Mean, amplitude, loading and spread follow the calendar: hour of day, month, weekday. Weather (one
 for the city) and residuals (one per station, correlated) have variance 1 and are sums of processes
 that forget at different speeds: within hours, days or weeks. The autocorrelation of one of them
-after d hours is exp(-d / memory) cos(2 pi cycles d / 24); with one cycle per day, what was unusual
-yesterday at this hour is unusual again today.
+after d hours is exp(-d / memory) cos(2 pi cycles d / 24); with one cycle per day, deviations at an
+hour recur on the next day.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from periodic_envs.arrays import Array
 
 HOURS_PER_DAY = 24
 _COPIES = 16
-"""Draws made at once: enough that a loop over the hours costs little for each of them."""
+"""Number of draws at once, to share the loop over the hours."""
 
 
 def no_of_level(level: Array, saturation: Array) -> Array:
@@ -62,12 +62,12 @@ class MadridSimulator:
         stations: Station numbers, ascending: the order of all station axes.
         saturation: (station,) NO in ug/m3 where the level changes from logarithm to proportion.
         profile: (hour, station) mean level.
-        month_profile: (month, hour) what a month adds to it everywhere.
-        station_month: (month, station) what a month adds to it at one station.
-        weekday_profile: (weekday, hour) what a weekday adds to it, Monday first.
+        month_profile: (month, hour) offset of a month at all stations.
+        station_month: (month, station) offset of a month at one station.
+        weekday_profile: (weekday, hour) offset of a weekday, Monday first.
         weather_amplitude: (month, hour) standard deviation of the city's mean level.
-        weather_loading: (hour, station) how strongly a station follows the city's mean.
-        residual_spread: (hour, station) standard deviation of what is the station's own.
+        weather_loading: (hour, station) factor of the city's mean at a station.
+        residual_spread: (hour, station) standard deviation of the station's residual.
         residual_month: (month, hour) factor on it.
         memory_hours: (part,) time after which a part of weather and residuals has faded to 1/e.
         cycles_per_day: (part,) 0 for a part that fades steadily.
@@ -181,7 +181,7 @@ class MadridSimulator:
     def _unit_weather(self, rngs: Sequence[np.random.Generator], hours: int) -> tuple[Array, Array]:
         """Draw parts of the weather (n, hours, part), and residuals (n, hours, station)."""
         parts = self._unit_parts(rngs, hours)
-        # An hour's weather is the mean of both its ends: smoother than the stations' residuals.
+        # An hour's weather is the mean of its two ends, smoother than the stations' residuals.
         ends = parts[:, 1:, :, 0] + parts[:, :-1, :, 0]
         after_an_hour = part_autocorrelation(
             1, memory_hours=self.memory_hours, cycles_per_day=self.cycles_per_day
@@ -201,10 +201,10 @@ class MadridSimulator:
         states = np.empty((len(rngs), hours + 1, len(memory), 1 + len(self.stations)))
         for rng, room in zip(rngs, states, strict=True):
             rng.standard_normal(out=room)
-        states[:, 1:] *= np.sqrt(1.0 - keep**2)  # row 0 stays a draw from the stationary state
-        kept = np.empty_like(states[:, 0])
+        states[:, 1:] *= np.sqrt(1.0 - keep**2)  # row 0 is a draw from the stationary state
+        persisting = np.empty_like(states[:, 0])
         for before, now in itertools.pairwise(np.moveaxis(states, 1, 0)):
-            now += np.multiply(keep, before, out=kept)
+            now += np.multiply(keep, before, out=persisting)
         parts, quadrature = np.split(states, [len(cyclic)], axis=2)
         angle = 2.0 * np.pi / HOURS_PER_DAY * np.arange(hours + 1)[:, None, None]
         angle = angle * self.cycles_per_day[cyclic, None]

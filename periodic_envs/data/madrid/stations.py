@@ -97,13 +97,13 @@ def magnitude_number(magnitude: Any) -> int:
         if str(magnitude).casefold() in (name.casefold(), str(number)):
             return number
     raise DataError(
-        f"there is no magnitude {magnitude!r}; there are {', '.join(MAGNITUDES.values())}"
+        f"unknown magnitude {magnitude!r}: expected one of {', '.join(MAGNITUDES.values())}"
         ", or the portal's number"
     )
 
 
 def coordinates_km(numbers: Sequence[int]) -> Array:
-    """Return coordinates east and north of the network's centre in km, shape (n, 2)."""
+    """Return the coordinates east and north of the network's centre in km, shape (n, 2)."""
     degrees = np.array([(s.longitude, s.latitude) for s in STATIONS.values()])
     centre = degrees.mean(0)
     scale = _KM_PER_DEGREE * np.array([math.cos(math.radians(centre[1])), 1.0])
