@@ -15,12 +15,12 @@ import importlib.util
 import os
 import sys
 from collections.abc import Collection, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 from agents.registry import AgentSpec, UnknownAgentError, find_class, is_built_in, place_of
 from evaluation.notebook import MAIN, fingerprint
-from evaluation.provenance import version_of
 from evaluation.specs import canonical_json
 from periodic_envs.episode import Setup
 
@@ -110,3 +110,17 @@ def hash_of(files: Collection[str]) -> str:
             data = opened.read()
         content.update(f"{file[len(top) :]}\0{len(data)}\0".encode() + data)
     return content.hexdigest()
+
+
+@functools.cache
+def version_of(package: str) -> str | None:
+    """Return the installed version of a distribution, None if it is not installed."""
+    imported = getattr(sys.modules.get(package), "__version__", None)  # quicker to look up
+    if imported is not None:
+        return str(imported)
+    try:
+        found = distribution(package)
+    except PackageNotFoundError:
+        return None
+    text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""  # of a checkout
+    return text.partition("\nVersion: ")[2].partition("\n")[0]  # without parsing all of it

@@ -1,4 +1,4 @@
-"""Provenance of results: versions, machine, command."""
+"""Provenance of results: versions and machine."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import contextlib
 import functools
 import platform
 import subprocess
-import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import periodic_envs
+from evaluation.keys import version_of
 
 PACKAGES = (
     *("periodic-gp", "gymnasium", "numpy", "scipy", "pandas"),
@@ -33,20 +32,6 @@ def machine() -> dict[str, Any]:
         "packages": {name: found for name in PACKAGES if (found := version_of(name))},
         "commit": _commit(Path(periodic_envs.__file__).parent.parent),
     }
-
-
-@functools.cache
-def version_of(package: str) -> str | None:
-    """Return the installed version of a distribution, None if it is not installed."""
-    imported = getattr(sys.modules.get(package), "__version__", None)  # quicker to look up
-    if imported is not None:
-        return str(imported)
-    try:
-        found = distribution(package)
-    except PackageNotFoundError:
-        return None
-    text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""  # of a checkout
-    return text.partition("\nVersion: ")[2].partition("\n")[0]  # without parsing all of it
 
 
 def _cpu() -> str:
@@ -76,8 +61,3 @@ def _commit(folder: Path) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
-
-
-def command_line() -> str:
-    """Return the command that started this process, without folders."""
-    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

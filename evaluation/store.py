@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -21,8 +22,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from evaluation.errors import UnknownNameError, UserError
+from evaluation.keys import version_of
 from evaluation.protocol import Protocol
-from evaluation.provenance import command_line, version_of
 from evaluation.record import Record, unpack
 from evaluation.runs import Run
 from evaluation.specs import canonical_json
@@ -142,7 +143,7 @@ class Store:
                 "SELECT id FROM sweeps WHERE (hash, name, protocol) = (?, ?, ?)", same
             ).fetchone()
             number = old[0] if old else last + 1
-            row = (number, turn + 1, *same, data, command_line(), _now())
+            row = (number, turn + 1, *same, data, _command_line(), _now())
             db.execute("INSERT OR REPLACE INTO sweeps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             # Keys change with the code: the sweep has the newest ones.
             db.executemany(
@@ -390,3 +391,8 @@ def _sha256(data: bytes) -> str:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _command_line() -> str:
+    """Return the command that started this process, without folders."""
+    return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

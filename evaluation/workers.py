@@ -41,8 +41,8 @@ from evaluation.runs import Run
 from evaluation.sandbox import AgentFailedError, SandboxedAgent, SandboxError
 from evaluation.specs import TRAINING
 from evaluation.training import learned_before, train
-from periodic_envs.data.madrid.cache import VARIABLE
 from periodic_envs.env import PeriodicBanditEnv
+from periodic_envs.files import DATA_VARIABLE
 from periodic_envs.worlds.madrid import SimulatedDataWarning
 
 ONE_THREAD = {
@@ -166,7 +166,10 @@ class _Worker:
     def _start(self) -> None:
         context = _context()
         self._pipe, theirs = context.Pipe()
-        variables = {**ONE_THREAD, **{n: os.environ[n] for n in (VARIABLE,) if n in os.environ}}
+        variables = {
+            **ONE_THREAD,
+            **{n: os.environ[n] for n in (DATA_VARIABLE,) if n in os.environ},
+        }
         process = context.Process(target=serve, args=(theirs, variables), daemon=True)
         with clean_start():
             process.start()

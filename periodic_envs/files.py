@@ -1,4 +1,4 @@
-"""Atomic writing of files."""
+"""The data folder, and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+DATA_VARIABLE = "PERIODIC_GP_DATA"
+"""Environment variable that names the data folder."""
+
+
+def data_folder() -> Path:
+    """Return the folder of imported data: ``$PERIODIC_GP_DATA``, or one in the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get(DATA_VARIABLE) or Path(cache) / "periodic-gp")
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ from periodic_envs.data.madrid.simulator import (
     part_autocorrelation,
 )
 from periodic_envs.data.madrid.stations import magnitude_number
-from periodic_envs.files import write_atomically
+from periodic_envs.files import DATA_VARIABLE, write_atomically
 
 ROOT = Path(__file__).parents[1]
 DEFAULT_FOLDER = ROOT.parent / "shared" / "data" / "madrid"
@@ -55,7 +55,7 @@ CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 def no_table(zip_path: Path) -> pd.DataFrame:
     """Return NO of one year, hours x stations, indexed by local time; NaN where not valid."""
-    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {cache.VARIABLE: folder}):
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {DATA_VARIABLE: folder}):
         (entry,) = import_paths([zip_path]).entries
         stations, measured = cache.table(entry.year, magnitude_number("NO"))
     table = measured.astype(float)

@@ -17,9 +17,8 @@ from periodic_decisions.seasons.schedule import measure_gain
 from periodic_decisions.tables.series import Series, show
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.madrid.cache import folder as data_folder
 from periodic_envs.env import PeriodicBanditEnv
-from periodic_envs.files import write_atomically
+from periodic_envs.files import data_folder, write_atomically
 
 ORACLE, FIXED, UNIFORM = "oracle", "best-fixed", "uniform-random"
 HINDSIGHT = "best-per-phase"

@@ -104,8 +104,8 @@ def backtest(
     """Test agents on your own data, window by window, and report which one to use."""
     from evaluation.progress import Reporter
     from evaluation.specs import agent_entries
+    from periodic_decisions.backtest.result import setup_commands
     from periodic_decisions.backtest.run import Backtest
-    from periodic_decisions.backtest.setup_commands import setup_commands
 
     if picture is not None:
         check_picture(picture)

@@ -96,8 +96,9 @@ def list_data(
     """List the imported years, their files and the data folder."""
     from periodic_envs.data import DataError
     from periodic_envs.data.madrid import cache
+    from periodic_envs.files import DATA_VARIABLE, data_folder
 
-    say(f"Data folder: {cache.folder()}  (change it with {cache.VARIABLE})")
+    say(f"Data folder: {data_folder()}  (change it with {DATA_VARIABLE})")
     if cache.absence():
         say(f"Note: {cache.absence()}; an import creates it.")
     years, damaged = cache.years(), []
@@ -138,13 +139,13 @@ def _entry_line(entry: YearEntry) -> str:
 
 
 def _report(imported: Imported) -> None:
-    from periodic_envs.data.madrid import cache
+    from periodic_envs.files import data_folder
 
     for entry in imported.entries:
         say(_entry_line(entry))
     if imported.ignored:
         say(f"Ignored, not files of the portal: {', '.join(imported.ignored)}")
-    say(f"Stored in {cache.folder()}")
+    say(f"Stored in {data_folder()}")
 
 
 @app.command()
@@ -180,7 +181,7 @@ def check(
     The schedule names the best arm of each hour, weekday or month.
     """
     from evaluation.progress import Reporter
-    from periodic_decisions.backtest.setup_commands import as_options
+    from periodic_decisions.backtest.result import as_options
     from periodic_decisions.seasons.check import check_series
     from periodic_decisions.tables.series import read_series
 

@@ -175,7 +175,7 @@ def evaluate_log(
 
 
 def _require_log(file: Path, as_log: bool | None, columns: dict[str, str | None]) -> None:
-    from periodic_decisions.logs.reading import detect_kind
+    from periodic_decisions.tables.roles import detect_kind
 
     has_log, why = (True, "") if as_log else detect_kind(file, **columns)
     # A file that cannot be read is reported by reading it.

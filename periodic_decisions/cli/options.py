@@ -111,7 +111,7 @@ def in_a_shell(sentence: str) -> str:
 
 def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
     """Return whether a file is a log; if so, print the command that describes it."""
-    from periodic_decisions.logs.reading import detect_kind
+    from periodic_decisions.tables.roles import detect_kind
 
     has_log, why = (False, "") if as_log is False else detect_kind(file, **reading)
     if not (as_log or has_log):

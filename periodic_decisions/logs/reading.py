@@ -11,20 +11,20 @@ import pandas as pd
 
 from agents.base import MAX_REWARD
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, Integers
-from periodic_decisions.tables.cells import MISSING, count, is_number, parse_numbers, parse_times
-from periodic_decisions.tables.raw import MAX_VALUES, RawTable, as_text, read_table
-from periodic_decisions.tables.roles import INDEX, Roles, arms_of, check_known, find_roles
+from periodic_decisions.tables.cells import count, is_number, parse_numbers, parse_times
+from periodic_decisions.tables.raw import MAX_VALUES, RawTable, read_table
+from periodic_decisions.tables.roles import (
+    INDEX,
+    Roles,
+    arms_of,
+    check_known,
+    find_roles,
+    probability_column_of,
+)
 from periodic_decisions.tables.series import TimeGrid, find_grid, positions
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
-PROBABILITY = frozenset(
-    (
-        *("probability", "prob", "propensity", "propensity_score", "pscore", "action_prob"),
-        "wahrscheinlichkeit",
-    )
-)
-MIN_SHARE_ALONE = 0.5  # least share of a log's times at which only one arm has a reward
 MAX_SHARE_WITHOUT = 0.5  # largest share of rows without a probability in a usable log
 MONDAY = "1970-01-05"  # steps of dated times are counted from the last Monday before the first
 
@@ -121,51 +121,6 @@ def read_log(
         ),
     )
     return _known_rows(log)
-
-
-def detect_kind(
-    source: Any, *, separator: str | None = None, encoding: str | None = None, **columns: Any
-) -> tuple[bool, str]:
-    """Return whether a table is a log, and the reason.
-
-    A table is a log if it has a column of probabilities, or if it is a long table in which only one
-    arm has a reward at most times. An unreadable file is not a log: reading it reports the error.
-    """
-    known = ("time_column", "arm_column", "reward_column")
-    columns = {name: value for name, value in columns.items() if name in known}
-    try:
-        table = read_table(source, separator=separator, encoding=encoding)
-        probability = probability_column_of(table)
-        roles = find_roles(table.without([probability]), **columns)
-    except DataError as error:
-        return False, str(error)
-    if roles.arm is None or roles.reward is None:
-        return False, "it is a wide table, with a column for each arm"
-    if probability is not None:
-        return True, f"it has a probability for each row, in {probability!r}"
-    times, arms, rewards = (
-        as_text(table.columns[n]) for n in (roles.time, roles.arm, roles.reward)
-    )
-    known_rows = [word.lower() not in MISSING for word in rewards]
-    arms_per_time = (
-        pd.DataFrame({"time": times, "arm": arms})[known_rows].groupby("time")["arm"].nunique()
-    )
-    alone = float((arms_per_time == 1).mean()) if len(arms_per_time) else 0.0
-    return alone > MIN_SHARE_ALONE, f"at {alone:.0%} of the times only one arm has a reward"
-
-
-def probability_column_of(table: RawTable, name: str | None = None) -> str | None:
-    """Return the named column of probabilities, or the one with a common name, or None."""
-    if name is not None:
-        check_known([name], list(table.columns), f"column of {table.source}")
-        return name
-    candidates = [c for c in table.columns if c.lower().replace(" ", "_") in PROBABILITY]
-    if len(candidates) > 1:
-        raise DecisionLogError(
-            f"{table.source} has more than one column that may be the probability: give "
-            f"probability_column={' or '.join(map(repr, candidates))}"
-        )
-    return candidates[0] if candidates else None
 
 
 def _other_numbers(table: RawTable, roles: Roles, probability: str | None) -> list[str]:

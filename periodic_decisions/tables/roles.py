@@ -1,4 +1,4 @@
-"""Roles of the columns (time, arm, reward), named by the user or detected."""
+"""Kind of a table, and roles of its columns (time, arm, reward), named by the user or detected."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from periodic_decisions.tables.cells import is_number, is_time
-from periodic_decisions.tables.raw import UNNAMED, RawTable, as_text, check_name
+from periodic_decisions.tables.cells import MISSING, is_number, is_time
+from periodic_decisions.tables.raw import UNNAMED, RawTable, as_text, check_name, read_table
 from periodic_envs.data.errors import DataError
 
 # fmt: off
@@ -29,7 +30,14 @@ REWARD = frozenset((
     "value", "y",
 ))
 # fmt: on
+PROBABILITY = frozenset(
+    (
+        *("probability", "prob", "propensity", "propensity_score", "pscore", "action_prob"),
+        "wahrscheinlichkeit",
+    )
+)
 INDEX = (UNNAMED, "Unnamed: 0", "index")  # saved row numbers
+MIN_SHARE_ALONE = 0.5  # least share of a log's times at which only one arm has a reward
 
 
 @dataclass(frozen=True)
@@ -171,3 +179,48 @@ def _find_one(role: str, table: RawTable, others: list[str], taken: str | None) 
 
 def _called(names: Iterable[str], words: Collection[str]) -> list[str]:
     return [name for name in names if name.lower() in words]
+
+
+def detect_kind(
+    source: Any, *, separator: str | None = None, encoding: str | None = None, **columns: Any
+) -> tuple[bool, str]:
+    """Return whether a table is a log, and the reason.
+
+    A table is a log if it has a column of probabilities, or if it is a long table in which only one
+    arm has a reward at most times. An unreadable file is not a log: reading it reports the error.
+    """
+    known = ("time_column", "arm_column", "reward_column")
+    columns = {name: value for name, value in columns.items() if name in known}
+    try:
+        table = read_table(source, separator=separator, encoding=encoding)
+        probability = probability_column_of(table)
+        roles = find_roles(table.without([probability]), **columns)
+    except DataError as error:
+        return False, str(error)
+    if roles.arm is None or roles.reward is None:
+        return False, "it is a wide table, with a column for each arm"
+    if probability is not None:
+        return True, f"it has a probability for each row, in {probability!r}"
+    times, arms, rewards = (
+        as_text(table.columns[n]) for n in (roles.time, roles.arm, roles.reward)
+    )
+    known_rows = [word.lower() not in MISSING for word in rewards]
+    arms_per_time = (
+        pd.DataFrame({"time": times, "arm": arms})[known_rows].groupby("time")["arm"].nunique()
+    )
+    alone = float((arms_per_time == 1).mean()) if len(arms_per_time) else 0.0
+    return alone > MIN_SHARE_ALONE, f"at {alone:.0%} of the times only one arm has a reward"
+
+
+def probability_column_of(table: RawTable, name: str | None = None) -> str | None:
+    """Return the named column of probabilities, or the one with a common name, or None."""
+    if name is not None:
+        check_known([name], list(table.columns), f"column of {table.source}")
+        return name
+    candidates = [c for c in table.columns if c.lower().replace(" ", "_") in PROBABILITY]
+    if len(candidates) > 1:
+        raise DataError(
+            f"{table.source} has more than one column that may be the probability: give "
+            f"probability_column={' or '.join(map(repr, candidates))}"
+        )
+    return candidates[0] if candidates else None

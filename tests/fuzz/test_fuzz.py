@@ -22,7 +22,8 @@ from evaluation.leaderboard.submission import verify
 from evaluation.store import StoreError
 from periodic_decisions.logs.describe import describe
 from periodic_decisions.logs.log import split_seasons
-from periodic_decisions.logs.reading import detect_kind, read_log
+from periodic_decisions.logs.reading import read_log
+from periodic_decisions.tables.roles import detect_kind
 from periodic_decisions.tables.series import read_series
 from periodic_envs.data import DataError
 from periodic_envs.data.madrid.portal import parse

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 from evaluation.specs import ProtocolError
-from periodic_decisions.backtest.result import BacktestResult
+from periodic_decisions.backtest.result import BacktestResult, setup_commands
 from periodic_decisions.backtest.run import Backtest
-from periodic_decisions.backtest.setup_commands import setup_commands
 from periodic_decisions.backtest.windows import (
     FIXED,
     LEARNED,

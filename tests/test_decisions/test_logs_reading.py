@@ -8,7 +8,8 @@ import pytest
 
 from periodic_decisions.logs.describe import describe, guess_period
 from periodic_decisions.logs.log import DecisionLogError, split_seasons
-from periodic_decisions.logs.reading import detect_kind, read_log
+from periodic_decisions.logs.reading import read_log
+from periodic_decisions.tables.roles import detect_kind
 from periodic_envs.data import DataError
 
 

@@ -17,6 +17,7 @@ from periodic_envs.data.madrid import cache, download, importing
 from periodic_envs.data.madrid.download import addresses, download_year
 from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.portal import parse
+from periodic_envs.files import data_folder
 from tests.test_envs.portal_files import csv, csv_line, txt, txt_line, zipped
 
 FIRST_OF_MARCH = 24 * 59
@@ -303,7 +304,7 @@ def test_download_imports_a_year(server: Server) -> None:
     assert entry.imports[0]["from"] == server.address
     assert cache.table(2018, 7)[1][24 * 59, 0] == 1
     assert seen[-1] == (len(server.content), len(server.content))
-    assert {p.name for p in cache.folder().iterdir()} == {"madrid-2018.npz", "import.lock"}
+    assert {p.name for p in data_folder().iterdir()} == {"madrid-2018.npz", "import.lock"}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ import pytest
 
 from agents.registry import UnknownAgentError
 from evaluation import keys
-from evaluation.keys import agent_code, agent_files
+from evaluation.keys import agent_code, agent_files, version_of
 from evaluation.protocol import Protocol
-from evaluation.provenance import version_of
 from evaluation.runs import Run, runs_of
 from evaluation.specs import Limits
 

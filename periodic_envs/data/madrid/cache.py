@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 from numpy.typing import NDArray
 
 from periodic_envs.arrays import Array
@@ -27,9 +26,8 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid.portal import Readings
 from periodic_envs.data.madrid.stations import STATIONS, magnitude_name
 from periodic_envs.data.recording import describe
-from periodic_envs.files import write_atomically
+from periodic_envs.files import DATA_VARIABLE, data_folder, write_atomically
 
-VARIABLE = "PERIODIC_GP_DATA"
 GET_DATA = "periodic-gp data download madrid --year {year}"
 FORMAT = "periodic-gp measurements 2"
 MAX_BYTES = 256 * 2**20
@@ -60,17 +58,11 @@ class YearEntry:
     days: tuple[str, str, int]
 
 
-def folder() -> Path:
-    """Return the folder of imported measurements: ``$PERIODIC_GP_DATA``, or the user's cache."""
-    chosen = os.environ.get(VARIABLE)
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("periodic-gp"))
-
-
 def absence() -> str:
     """Return a message if the named folder does not exist, or an empty string."""
-    if not os.environ.get(VARIABLE) or folder().is_dir():
+    if not os.environ.get(DATA_VARIABLE) or data_folder().is_dir():
         return ""
-    return f"the folder that {VARIABLE} names does not exist: {str(folder())!r}"
+    return f"the folder that {DATA_VARIABLE} names does not exist: {str(data_folder())!r}"
 
 
 @contextmanager
@@ -79,21 +71,21 @@ def lock() -> Iterator[None]:
     from filelock import FileLock  # imported here, since it registers a hook for forks
 
     try:
-        folder().mkdir(parents=True, exist_ok=True)
-        with FileLock(folder() / "import.lock"):
-            for part in folder().glob(".*.part"):  # left by a killed import
+        data_folder().mkdir(parents=True, exist_ok=True)
+        with FileLock(data_folder() / "import.lock"):
+            for part in data_folder().glob(".*.part"):  # left by a killed import
                 part.unlink(missing_ok=True)
             yield
     except OSError as error:
         raise DataError(
-            f"cannot write {str(folder())!r}: {error.strerror or error}; "
-            f"set {VARIABLE} to a writable folder"
+            f"cannot write {str(data_folder())!r}: {error.strerror or error}; "
+            f"set {DATA_VARIABLE} to a writable folder"
         ) from error
 
 
 def years() -> list[int]:
     """Return the imported years."""
-    names = (path.stem.removeprefix("madrid-") for path in folder().glob("madrid-*.npz"))
+    names = (path.stem.removeprefix("madrid-") for path in data_folder().glob("madrid-*.npz"))
     return sorted(int(n) for n in names if n.isascii() and n.isdecimal() and len(n) == 4)
 
 
@@ -260,7 +252,7 @@ def hours_in(year: int) -> int:
 
 
 def _path(year: int) -> Path:
-    return folder() / f"madrid-{year}.npz"
+    return data_folder() / f"madrid-{year}.npz"
 
 
 def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[int, Table]]:
