@@ -4,6 +4,8 @@ Every operation is run once by the command line's own ``main``, in a fresh inter
 that are called while modules are imported are not counted, and a generator counts once; "files"
 are those of this repository of which at least one function is called.
 
+Worker processes are not counted: with "one process" the agents run in the process that counts.
+
     python benchmarks/calls.py [--json]
 """
 
@@ -32,19 +34,13 @@ PACKAGES = ("periodic_envs", "agents", "evaluation", "periodic_decisions", "stud
 TABLE = "example_demand.csv"
 ARMS = ["--arms", "Station", "--arms", "Offices", "--arms", "Airport"]
 INIT = ["decide", "init", "state", *ARMS, "--step", "1h", "--seasons", "1 day"]
+SMOKE = ["run", "smoke", "--agents", "random", "--store", "smoke.sqlite"]
 COMMANDS = {
-    "run smoke": [
-        "run",
-        "smoke",
-        "--agents",
-        "random",
-        "--workers",
-        "0",
-        "--store",
-        "smoke.sqlite",
-    ],
+    "run smoke": SMOKE,
+    "run smoke, one process": [*SMOKE, "--workers", "0"],
     "decide ask": ["decide", "ask", "state", "--at", "2026-11-16 09:00"],
-    "backtest": ["backtest", TABLE, "--workers", "0"],
+    "backtest": ["backtest", TABLE],
+    "backtest, one process": ["backtest", TABLE, "--workers", "0"],
 }
 """Counted commands; each is run in a folder that holds the example table and a decider."""
 
@@ -149,9 +145,10 @@ def counts() -> dict[str, dict[str, int]]:
         table = next(ROOT.glob(f"periodic_*/**/{TABLE}"))
         (folder / TABLE).write_bytes(table.read_bytes())
         run_fresh(folder, f"count_command({INIT!r})")
-        counted = {
-            name: run_fresh(folder, f"count_command({words!r})") for name, words in COMMANDS.items()
-        }
+        counted = {}
+        for name, words in COMMANDS.items():
+            counted[name] = run_fresh(folder, f"count_command({words!r})")
+            (folder / "smoke.sqlite").unlink(missing_ok=True)
         return counted | {"env.step": run_fresh(folder, "count_step()")}
 
 
@@ -164,9 +161,9 @@ def main() -> None:
     if as_json:
         print(json.dumps(table, indent=1))
         return
-    print(f"{'operation':<12}{'Python calls':>14}{'own functions':>15}{'own files':>11}")
+    print(f"{'operation':<24}{'Python calls':>14}{'own functions':>15}{'own files':>11}")
     for name, row in table.items():
-        print(f"{name:<12}{row['calls']:>14,}{row['functions']:>15}{row['files']:>11}")
+        print(f"{name:<24}{row['calls']:>14,}{row['functions']:>15}{row['files']:>11}")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from evaluation.console import Reporter, in_notebook
 from evaluation.entries import AgentArgument, checked_agents, entries_of
-from evaluation.progress import Reporter, in_notebook
 from evaluation.protocol import Protocol
 from evaluation.record import Record
 from evaluation.results import Results

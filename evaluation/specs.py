@@ -334,7 +334,7 @@ def look_for(spec: WorldSpec) -> None:
     Raises:
         UnknownWorldError: If there is no such module or no such world.
     """
-    import periodic_envs
+    import gymnasium as gym
 
     module, _, env_id = spec.env_id.rpartition(":")
     if module.endswith(".py"):
@@ -342,7 +342,7 @@ def look_for(spec: WorldSpec) -> None:
         raise UnknownWorldError(f"a world is named with its module, not with its file: {name}")
     if module and all(part.isidentifier() for part in module.split(".")):
         _import_world(module, env_id)
-    elif env_id not in periodic_envs.ids():
+    elif env_id not in gym.registry:
         try:
             spec.make()
         except UnknownWorldError as error:

@@ -102,7 +102,7 @@ def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str
         table: The commands.
         reword: Change of the text of errors and warnings, such as naming options, not arguments.
     """
-    from evaluation.cli.shared import say
+    from evaluation.console import say
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"Note: {reword(str(message))}", error=True)

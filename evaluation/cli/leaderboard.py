@@ -11,15 +11,15 @@ import typer
 
 from agents.registry import AgentSpec
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, check_folder, say
+from evaluation.cli.shared import CommandError, check_folder
 from evaluation.cli.sweeps import SweepOption
+from evaluation.console import Reporter, say
 from evaluation.leaderboard import judge as judging
 from evaluation.leaderboard.bundle import read_manifest
 from evaluation.leaderboard.edition import LOG, Abandoned, Edition
 from evaluation.leaderboard.submission import Verdict, submit, verify
 from evaluation.page import write_page
 from evaluation.page.edition import edition_content
-from evaluation.progress import Reporter
 from evaluation.protocol import Protocol
 from evaluation.results import load
 from evaluation.specs import agent_entry

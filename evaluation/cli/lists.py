@@ -12,7 +12,8 @@ import typer
 
 from agents.registry import AgentSpec, UnknownAgentError, describe, find_class, names, settings_of
 from evaluation import protocol as protocols
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say
+from evaluation.cli.shared import CommandError, check_picture, save_picture
+from evaluation.console import say
 from evaluation.protocol import Protocol
 from evaluation.specs import MissingPackageError, WorldSpec, look_for
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import sys
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from evaluation.errors import UserError
-from evaluation.progress import escaped
 
 StoreOption = Annotated[Path, typer.Option("--store", help="File with the results.")]
 ProcessesOption = Annotated[
@@ -31,20 +27,6 @@ PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
 
 class CommandError(UserError):
     """An error in the arguments of a command, or of what they name."""
-
-
-def say(text: str, *, error: bool = False) -> None:
-    """Print a line as it is, not wrapped."""
-    print(escaped(text), file=sys.stderr if error else sys.stdout, flush=True)
-
-
-def say_prose(text: str) -> None:
-    """Print sentences, wrapped at the width of the terminal; in a pipe one line each."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        width = shutil.get_terminal_size().columns
-        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-        text = "\n".join(wrapper.fill(line) for line in text.split("\n"))
-    say(text)
 
 
 def check_folder(path: Path) -> None:

@@ -10,12 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from agents import AgentSpec, UnknownAgentError
 from evaluation.cli.lists import WORLD_HELP, make_world, say_origin
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say
+from evaluation.cli.shared import CommandError, check_picture, save_picture
+from evaluation.console import Reporter, say
 from evaluation.entries import TAKES, accepts, taken_by
 from evaluation.limits import reason_of
 from evaluation.pictures import Film, run_figure
 from evaluation.play import play
-from evaluation.progress import Reporter
 from evaluation.references import reference_rewards
 from evaluation.specs import WorldSpec
 

@@ -16,10 +16,9 @@ from evaluation.cli.shared import (
     StoreOption,
     check_picture,
     save_picture,
-    say,
     writing,
 )
-from evaluation.progress import Reporter
+from evaluation.console import Reporter, say
 from evaluation.protocol import Protocol
 from evaluation.results import Results, load
 from evaluation.runner import run

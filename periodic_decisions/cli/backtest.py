@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.cli.shared import (
-    ProcessesOption,
-    check_picture,
-    save_picture,
-    say,
-    say_prose,
-)
+from evaluation.cli.shared import ProcessesOption, check_picture, save_picture
+from evaluation.console import say, say_prose
 from periodic_decisions.cli.options import (
     ArmColumnOption,
     ArmsOption,
@@ -102,7 +97,7 @@ def backtest(
     as_log: AsLogOption = None,
 ) -> None:
     """Test agents on your own data, window by window, and report which one to use."""
-    from evaluation.progress import Reporter
+    from evaluation.console import Reporter
     from evaluation.specs import agent_entries
     from periodic_decisions.backtest.result import setup_commands
     from periodic_decisions.backtest.run import Backtest

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say, say_prose
+from evaluation.cli.shared import CommandError, check_picture, save_picture
+from evaluation.console import say, say_prose
 from periodic_decisions.cli.evaluate_log import evaluate_log
 from periodic_decisions.cli.options import (
     ArmColumnOption,
@@ -48,7 +49,7 @@ def import_files(
     ],
 ) -> None:
     """Parse files of the Madrid portal into the data folder of this computer."""
-    from evaluation.progress import draw
+    from evaluation.console import draw
     from periodic_envs.data.madrid.importing import import_paths
 
     imported = import_paths(paths, on_file=lambda source: draw(f"Reading {source.name}"))
@@ -70,7 +71,7 @@ def download(
     ] = None,
 ) -> None:
     """Download years of measurements from the city's portal and import them."""
-    from evaluation.progress import draw
+    from evaluation.console import draw
     from periodic_envs.data.madrid.download import addresses, download_year
 
     if source != "madrid":
@@ -180,7 +181,7 @@ def check(
 
     The schedule names the best arm of each hour, weekday or month.
     """
-    from evaluation.progress import Reporter
+    from evaluation.console import Reporter
     from periodic_decisions.backtest.result import as_options
     from periodic_decisions.seasons.check import check_series
     from periodic_decisions.tables.series import read_series

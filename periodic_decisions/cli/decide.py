@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from evaluation.cli.shared import CommandError, check_picture, save_picture, say, say_prose
+from evaluation.cli.shared import CommandError, check_picture, save_picture
+from evaluation.console import say, say_prose
 from periodic_decisions.cli.options import (
     ArmColumnOption,
     ArmsOption,
@@ -189,7 +190,7 @@ def learn(
 
     Rewards that are already known are skipped, so that a growing table can be learned repeatedly.
     """
-    from evaluation.progress import Reporter
+    from evaluation.console import Reporter
     from evaluation.runner import Progress
     from periodic_decisions.decider.decider import Decider
 

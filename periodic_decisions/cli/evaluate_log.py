@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evaluation.cli.shared import CommandError, say, say_prose
+from evaluation.cli.shared import CommandError
+from evaluation.console import say, say_prose
 from periodic_decisions.cli.options import (
     ArmColumnOption,
     AsLogOption,

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli.shared import CommandError, say
+from evaluation.cli.shared import CommandError
+from evaluation.console import say
 from periodic_decisions.cli.options import (
     ArmColumnOption,
     ArmsOption,

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli.shared import CommandError, say
+from evaluation.cli.shared import CommandError
+from evaluation.console import say
 
 TableArgument = Annotated[
     Path,

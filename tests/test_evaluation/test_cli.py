@@ -107,7 +107,7 @@ def test_all_that_the_worlds_bring_with_them() -> None:
     )
     found = {name.partition(".")[0] for name in done.stdout.split()} - sys.stdlib_module_names
     strangers = {name for name in found if not name.startswith("_")}
-    expected = {"periodic_envs", "gymnasium", "numpy", "platformdirs"}
+    expected = {"periodic_envs", "gymnasium", "numpy"}
     allowed = {"cloudpickle", "farama_notifications", "typing_extensions", "cython_runtime"}
     assert expected <= strangers <= expected | allowed
 
@@ -275,7 +275,7 @@ def test_worlds_do_not_mind_foreign_agents(tmp_path: Path) -> None:
 def test_sentences_are_wrapped_between_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from evaluation.cli.shared import say_prose
+    from evaluation.console import say_prose
 
     monkeypatch.setenv("COLUMNS", "20")
     say_prose("one two three four\nfive /a/path/without-a-space/at-all six")

@@ -7,8 +7,7 @@ import pytest
 
 import evaluation
 from evaluation import progress
-from evaluation.cli.shared import say
-from evaluation.progress import Reporter
+from evaluation.console import Reporter, say
 from evaluation.runner import Progress
 
 

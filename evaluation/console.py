@@ -1,10 +1,12 @@
-"""Progress of long work: one line that is drawn over, or a line now and then in a log."""
+"""Output on the console: lines, prose, and the progress of long work."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
+import textwrap
 import time
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,20 @@ def escaped(text: str) -> str:
     'red: \\x1b[31m'
     """
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def say(text: str, *, error: bool = False) -> None:
+    """Print a line as it is, not wrapped."""
+    print(escaped(text), file=sys.stderr if error else sys.stdout, flush=True)
+
+
+def say_prose(text: str) -> None:
+    """Print sentences, wrapped at the width of the terminal; in a pipe one line each."""
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        width = shutil.get_terminal_size().columns
+        wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        text = "\n".join(wrapper.fill(line) for line in text.split("\n"))
+    say(text)
 
 
 def in_notebook() -> bool:
