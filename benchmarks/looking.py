@@ -52,7 +52,7 @@ def milliseconds(function: Any) -> float:
 def build(edition: Path) -> float:
     """Return the seconds of a fresh process that builds the page of an edition."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "evaluation", "leaderboard", "build"]
+        command = [sys.executable, "-m", "periodic_decisions", "leaderboard", "build"]
         command += ["--edition", str(edition)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         out = ["--out", str(Path(folder) / "page.html")]

@@ -1,4 +1,4 @@
-"""Limits of time and memory within a process, and the reasons of failures."""
+"""Limits of time and memory of a run, their enforcement, and the reasons of failures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,29 @@ import threading
 import traceback
 from collections.abc import Iterator
 from types import FrameType
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 if sys.platform != "win32":
     import resource
+
+Amount = Annotated[int, Meta(gt=0, le=10**7)] | Annotated[float, Meta(gt=0, le=1e7)]
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Resources that one run may use.
+
+    Attributes:
+        seconds: Time for one agent in one world, all steps together.
+        memory_mb: Memory that the agent may take on top of what the harness has.
+        training_seconds: Time for training before that.
+    """
+
+    seconds: Amount = 600.0
+    memory_mb: Amount = 4096
+    training_seconds: Amount = 3600.0
 
 
 def reason_of(error: BaseException) -> str:

@@ -36,13 +36,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 
 from agents.registry import UnknownAgentError
+from evaluation.limits import Limits
 from evaluation.specs import (
     REFERENCE_ROWS,
     REFERENCES,
     TRAINING_SEED,
     AgentEntry,
     EnvEntry,
-    Limits,
     MissingPackageError,
     ProtocolError,
     UnknownWorldError,

@@ -9,6 +9,7 @@ import msgspec
 
 from agents.registry import AgentSpec, UnknownAgentError
 from evaluation.keys import code_of, digest
+from evaluation.limits import Limits
 from evaluation.notebook import MAIN, pickled
 from evaluation.specs import (
     REFERENCES,
@@ -16,7 +17,6 @@ from evaluation.specs import (
     TRAINING_SEED,
     AgentEntry,
     EnvEntry,
-    Limits,
     ProtocolError,
     WorldSpec,
     module_of,

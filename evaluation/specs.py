@@ -47,7 +47,6 @@ DELAYS = {"delay": "delay", "delay_random": "random", "delay_lost": "lost"}
 """Arguments of a world that are those of :class:`periodic_envs.DelayedReward`, by its names."""
 
 Table = TypeVar("Table")
-Amount = Annotated[int, Meta(gt=0, le=10**7)] | Annotated[float, Meta(gt=0, le=1e7)]
 
 
 class UnknownWorldError(UserError, ValueError):
@@ -138,20 +137,6 @@ class MissingPackageError(ProtocolError):
             f"{name} has agents of a package that is not installed ({missing}); "
             f"in the project: {install}"
         )
-
-
-class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Resources that one run may use.
-
-    Attributes:
-        seconds: Time for one agent in one world, all steps together.
-        memory_mb: Memory that the agent may take on top of what the harness has.
-        training_seconds: Time for training before that.
-    """
-
-    seconds: Amount = 600.0
-    memory_mb: Amount = 4096
-    training_seconds: Amount = 3600.0
 
 
 class EnvTable(msgspec.Struct, forbid_unknown_fields=True):

@@ -21,6 +21,7 @@ LINES = {
     "evaluation/cli/commands.py": ("\n}\n", r"```python\n(\"worst\".*?),\n```"),
 }
 """Files with a new entry: the text after it, and the pattern of the entry."""
+MAIN = "periodic_decisions"
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +74,9 @@ def test_recipes_pass_lint_and_types(tree: Path) -> None:
 
 @pytest.mark.timeout(3600)
 def test_recipes_pass_the_everyday_tests(tree: Path) -> None:
-    run(tree, "tests.contract.record", "envs", "agents")
+    run(tree, "tests.contract.record")
     run(tree, "pytest", "-n", "2", "-p", "no:cacheprovider")
-    assert "two-seasons" in run(tree, "evaluation", "agents")
+    assert "two-seasons" in run(tree, MAIN, "agents")
 
 
 def test_kernel_recipe_agrees_between_engines_and_is_saved(tree: Path) -> None:
@@ -102,10 +103,10 @@ np.testing.assert_array_equal(again.predict(12.5), engines[0].predict(12.5))
 
 
 def test_statistic_and_command_recipes_run(tree: Path) -> None:
-    arguments = ("--agents", "random", "--envs", "PeriodicGP-SyntheticDiscrete-v0", "--seeds")
-    table = run(tree, "evaluation", "run", "smoke", *arguments, "0:2", "--workers", "0")
-    assert "median regret" in table
-    assert "median_regret" in run(tree, "evaluation", "show", "--json")
-    run(tree, "evaluation", "leaderboard", "build", "--store", "results.sqlite", "--out", "p.html")
+    env = "PeriodicGP-SyntheticDiscrete-v0"
+    options = ("--agents", "random", "--envs", env, "--seeds", "0:2", "--workers", "0")
+    assert "Median regret" in run(tree, MAIN, "run", "smoke", *options)
+    assert "median_regret" in run(tree, MAIN, "show", "--json")
+    run(tree, MAIN, "leaderboard", "build", "--store", "results.sqlite", "--out", "p.html")
     assert "Median regret" in (tree / "p.html").read_text()
-    assert "PeriodicGP-SyntheticDiscrete-v0, seed" in run(tree, "evaluation", "worst", "random")
+    assert f"{env}, seed" in run(tree, MAIN, "worst", "random")

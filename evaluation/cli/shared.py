@@ -63,3 +63,11 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    from periodic_envs.files import write_atomically
+
+    with writing(path):
+        write_atomically(path, content)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from evaluation.limits import Limits
 from evaluation.protocol import Protocol
 from evaluation.results import Results
 from evaluation.runner import Progress, run
 from evaluation.specs import (
-    Limits,
     ProtocolError,
     UnknownWorldError,
     WorldSpec,

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.cli.shared import ProcessesOption, check_picture, save_picture
+from evaluation.cli.shared import (
+    JsonOption,
+    ProcessesOption,
+    check_folder,
+    check_picture,
+    save_picture,
+)
 from evaluation.console import say, say_prose
 from periodic_decisions.cli.options import (
     ArmColumnOption,
@@ -18,7 +24,6 @@ from periodic_decisions.cli.options import (
     DecimalOption,
     DuplicatesOption,
     EncodingOption,
-    JsonOption,
     NaValuesOption,
     ObjectiveName,
     ObjectiveOption,
@@ -29,7 +34,6 @@ from periodic_decisions.cli.options import (
     TimeColumnOption,
     TimeFormatOption,
     TimezoneOption,
-    check_folder,
     in_a_shell,
     is_log,
     options_set,

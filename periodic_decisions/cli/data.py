@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.cli.shared import CommandError, check_picture, save_picture
+from evaluation.cli.shared import CommandError, check_picture, save_picture, write
 from evaluation.console import say, say_prose
 from periodic_decisions.cli.evaluate_log import evaluate_log
 from periodic_decisions.cli.options import (
@@ -30,7 +30,6 @@ from periodic_decisions.cli.options import (
     in_a_shell,
     is_log,
     options_set,
-    write,
 )
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from evaluation.cli.shared import CommandError, check_picture, save_picture
+from evaluation.cli.shared import CommandError, JsonOption, check_picture, save_picture, write
 from evaluation.console import say, say_prose
 from periodic_decisions.cli.options import (
     ArmColumnOption,
@@ -18,7 +18,6 @@ from periodic_decisions.cli.options import (
     DecimalOption,
     DuplicatesOption,
     EncodingOption,
-    JsonOption,
     NaValuesOption,
     ObjectiveName,
     ObjectiveOption,
@@ -27,7 +26,6 @@ from periodic_decisions.cli.options import (
     TimeColumnOption,
     TimeFormatOption,
     options_set,
-    write,
 )
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)

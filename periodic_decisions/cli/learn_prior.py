@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli.shared import CommandError
+from evaluation.cli.shared import CommandError, check_folder, write
 from evaluation.console import say
 from periodic_decisions.cli.options import (
     ArmColumnOption,
@@ -19,9 +19,7 @@ from periodic_decisions.cli.options import (
     SeparatorOption,
     TimeColumnOption,
     TimeFormatOption,
-    check_folder,
     options_set,
-    write,
 )
 
 MADRID = "madrid"

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.cli.shared import CommandError
 from evaluation.console import say
 
 TableArgument = Annotated[
@@ -77,7 +76,6 @@ AsLogOption = Annotated[
         "Default: a log if only one arm has a reward at most times.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ARGUMENTS = re.compile(  # arguments of readers and deciders that are options of commands
     r"(?<![-\w])(?:(time_column|arm_column|reward_column|time_format|na_values|probability_column"
@@ -132,19 +130,3 @@ def say_table(rows: Sequence[Sequence[str]], words: int = 1) -> None:
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         say("  ".join(cells).rstrip())
-
-
-def check_folder(path: Path) -> None:
-    """Raise an error if a file to write is in a missing folder, before any work is done."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise CommandError(f"cannot write {str(path)!r}: expected a file in an existing folder")
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
-    from periodic_envs.files import write_atomically
-
-    try:
-        write_atomically(path, content)
-    except OSError as error:
-        raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error

@@ -1,7 +1,5 @@
 """The native vector environment is the scalar one, many times over."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -39,7 +37,6 @@ DRAWN = [
     ("PeriodicGP-Shift-v0", {"dim": 3, "change": ["swap", "phase"], "notify": "change"}),
     ("PeriodicGP-Shift-v0", {"changes": 0, "notify": "full", "horizon": 20}),
 ]
-GOLDEN = Path(__file__).parents[1] / "golden" / "worlds.json"
 
 
 def rewards_of(process: Any) -> np.ndarray:
@@ -103,19 +100,6 @@ def test_vector_optima_are_the_scalar_optima_to_the_last_bit(env_id: str, copies
         one, other = (env.step(np.zeros((copies, 1), np.float32))[4] for env in envs)
         for key in ("optimal_action", "optimal_reward"):
             np.testing.assert_array_equal(one[key], other[key])
-
-
-def test_worlds_draw_as_in_the_first_version() -> None:
-    """Draws of seeds 0 and 1 are those of the golden file."""
-    for env_id, seeds in json.loads(GOLDEN.read_text()).items():
-        for seed, known in seeds.items():
-            env = make(env_id)
-            env.reset(seed=int(seed))
-            rewards, noise = rewards_of(env.episode.process), np.ravel(env.episode.noise)
-            sums = [rewards[0].sum(), rewards[-1].sum()]
-            assert sums == pytest.approx(known["table"], rel=1e-9, abs=1e-9), env_id
-            assert [noise[0], noise[-1]] == pytest.approx(known["noise"], rel=1e-12), env_id
-            assert env.np_random.bit_generator.state["state"]["state"] == known["state"], env_id
 
 
 def test_vector_without_autoreset_is_reset_as_a_whole() -> None:

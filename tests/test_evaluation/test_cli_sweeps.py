@@ -206,7 +206,7 @@ def test_unknown_run_or_agent(folder: Path) -> None:
 @posix_only
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     slow = f"{FAULTY}:Good:pause=0.01"
-    command = [sys.executable, "-m", "evaluation", "run", "smoke", "--agents", slow]
+    command = [sys.executable, "-m", "periodic_decisions", "run", "smoke", "--agents", slow]
     process = subprocess.Popen(
         [*command, "--seeds", "0:40", "--workers", "2"],
         cwd=tmp_path,
