@@ -161,7 +161,7 @@ def test_learn_prior_refuses_bad_files(tmp_path: Path) -> None:
     away = str(tmp_path / "none" / "prior.json")
     for place in (away, str(tmp_path)):
         refused(
-            "learn-prior", str(same), *out[:3], place, says="expected a file in an existing folder"
+            "learn-prior", str(same), *out[:3], place, says="give a file in a folder that exists"
         )
 
 
