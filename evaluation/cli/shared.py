@@ -30,8 +30,8 @@ class CommandError(UserError):
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a file whose folder is missing or read-only, before the work."""
-    if not os.access(path.parent, os.W_OK):  # false as well where there is no folder
+    """Refuse a folder, or a file whose folder is missing or read-only, before the work."""
+    if path.is_dir() or not os.access(path.parent, os.W_OK):  # false where there is no folder
         raise CommandError(f"cannot write {str(path)!r}: give a file in a folder that exists")
 
 
