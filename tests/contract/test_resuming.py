@@ -34,7 +34,7 @@ class Sweep:
 
     def __init__(self, folder: Path, *where: str) -> None:
         self.folder, self.log, self.store = folder, folder / "log", folder / "s.sqlite"
-        self.slow = agent("Good", pause=0.02, log=self.log)
+        self.slow = agent("Good", pause=0.05, log=self.log)
         protocol = write_protocol(
             folder / "sweep.toml", [self.slow, "random"], seeds=f"0:{SEEDS}", horizon=20
         )

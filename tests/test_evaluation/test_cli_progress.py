@@ -6,15 +6,14 @@ import types
 import pytest
 
 import evaluation
-from evaluation import progress
 from evaluation.console import Reporter, say
 from evaluation.runner import Progress
 
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "on_screen", lambda: True)
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN", {True: 0.0})
+    monkeypatch.setattr(console, "on_screen", lambda: True)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN", {True: 0.0})
 
 
 @pytest.mark.usefixtures("screen")
@@ -40,7 +39,7 @@ def test_reporter_prints_lines_in_a_log(
     with Reporter("long") as report:
         report(Progress(3, 0, 0))
         assert capsys.readouterr().err == ""
-        monkeypatch.setattr(progress, "SECONDS_BETWEEN", {False: 0.0})
+        monkeypatch.setattr(console, "SECONDS_BETWEEN", {False: 0.0})
         report(Progress(3, 2, 1))
         assert capsys.readouterr().err.startswith("long: 2 of 3 runs, 1 failed")
         report(Progress(3, 3, 1))
@@ -69,7 +68,7 @@ def test_run_reports_progress_in_a_notebook_only(
     shell = types.SimpleNamespace(kernel=1) if notebook else None
     module = types.SimpleNamespace(get_ipython=lambda: shell)
     monkeypatch.setitem(sys.modules, "IPython", module)  # type: ignore[arg-type]
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN", {True: 0.0})
+    monkeypatch.setattr(console, "SECONDS_BETWEEN", {True: 0.0})
     worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
     evaluation.run("smoke", agents=["random"], envs=worlds, seeds="0:2", workers=0)
     shown = capsys.readouterr().err

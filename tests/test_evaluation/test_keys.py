@@ -9,9 +9,9 @@ import pytest
 from agents.registry import UnknownAgentError
 from evaluation import keys
 from evaluation.keys import agent_code, agent_files, version_of
+from evaluation.limits import Limits
 from evaluation.protocol import Protocol
 from evaluation.runs import Run, runs_of
-from evaluation.specs import Limits
 
 WORLD = "PeriodicGP-SyntheticDiscrete-v0"
 

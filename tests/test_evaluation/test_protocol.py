@@ -11,9 +11,10 @@ import pytest
 
 from agents.registry import online_names
 from evaluation import protocol as protocols
+from evaluation.limits import Limits
 from evaluation.protocol import Protocol
 from evaluation.runs import runs_of
-from evaluation.specs import Limits, ProtocolError, agent_entry, parse_seeds
+from evaluation.specs import ProtocolError, agent_entry, parse_seeds
 
 TABLE = {
     "name": "two",
