@@ -21,7 +21,7 @@ MAX_START_SECONDS = 60.0
 def wait_for(ready: Callable[[], object], seconds: float = MAX_START_SECONDS) -> None:
     end = time.monotonic() + seconds
     while not ready():
-        assert time.monotonic() < end, "it has not come to pass"
+        assert time.monotonic() < end, f"not within {seconds:g} s"
         time.sleep(0.05)
 
 
@@ -30,7 +30,7 @@ class Cluster:
     """Processes of a cluster.
 
     Attributes:
-        folder: Where they write.
+        folder: The folder of its files.
         scheduler: The scheduler's process.
         workers: The workers' processes.
     """
@@ -59,7 +59,7 @@ def _start(folder: Path, kind: str, *options: str) -> subprocess.Popen[bytes]:
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A cluster on loopback, ended at the end, however it is then."""
+    """Run a cluster on the loopback interface."""
     here = ("--host", "127.0.0.1", "--no-dashboard")
     found = Cluster(folder, _start(folder, "scheduler", *here, "--port", "0"))
     try:

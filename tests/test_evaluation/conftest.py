@@ -1,4 +1,4 @@
-"""What tests of the harness share."""
+"""Fixtures of tests of the harness."""
 
 import sys
 from importlib.metadata import EntryPoint
@@ -14,23 +14,11 @@ else:
     import tomli as tomllib
 
 PEERS = Path(__file__).parents[2] / "examples" / "peers"
-"""A package of agents that use other libraries, which the tests here do without."""
-
-
-def without_sandbox(patch: pytest.MonkeyPatch) -> None:
-    """A system without a sandbox, which is also quicker: agents are forked, not started."""
-    patch.setattr("evaluation.sandbox.available", lambda: False)
-    patch.setattr("evaluation.sandbox.why_not", lambda: "not here")
-
-
-@pytest.fixture
-def no_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same for one test."""
-    without_sandbox(monkeypatch)
+"""A package of agents that use other libraries."""
 
 
 def peers_entry_points() -> dict[str, str]:
-    """Names and places, as the package says them."""
+    """Return the entry points that the package declares."""
     project = tomllib.loads((PEERS / "pyproject.toml").read_text())["project"]
     return project["entry-points"][agents.registry.GROUP]
 

@@ -1,4 +1,4 @@
-"""Replay returns the rewards and regrets of a run, and the steps of a bundle its actions."""
+"""Replays of runs from their actions, and packed steps."""
 
 import gymnasium as gym
 import numpy as np
@@ -66,7 +66,7 @@ def test_uniform_regrets_are_those_of_the_references() -> None:
         ("PeriodicGP-Synthetic-v0", {"dim": 3, "horizon": 50_000}, "float64"),
     ],
 )
-def test_steps_are_read_as_they_were_written(world: str, arguments: dict, dtype: str) -> None:
+def test_read_steps_returns_written_steps(world: str, arguments: dict, dtype: str) -> None:
     env = gym.make(world, **arguments).unwrapped
     assert isinstance(env, PeriodicBanditEnv)
     runs, rng = [Replay("a", 0, env), Replay("b", 1, env)], np.random.default_rng(0)
