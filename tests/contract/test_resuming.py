@@ -12,7 +12,7 @@ import pytest
 
 import evaluation
 from tests.contract.conftest import call, command, environment
-from tests.contract.sweeps import THIRD_PARTY, agent, steps_of, write_protocol
+from tests.contract.sweeps import agent, write_protocol
 from tests.platforms import module_needs_posix
 
 module_needs_posix()
@@ -114,21 +114,3 @@ def test_sweep_resumes_on_dask(tmp_path: Path, how: int) -> None:
     (tmp_path / "cluster").mkdir()
     with clusters.cluster(tmp_path / "cluster") as cluster:
         check_resumed(Sweep(tmp_path, "--dask", cluster.address), how)
-
-
-def test_sweep_runs_changed_code_again(tmp_path: Path) -> None:
-    file, log, store = tmp_path / "mine.py", tmp_path / "log", tmp_path / "s.sqlite"
-    text, named = THIRD_PARTY.read_text(), f"{file}:Good:log={log}"
-    protocol = write_protocol(tmp_path / "p.toml", [named, "random"])
-
-    def run(code: str) -> tuple[pd.DataFrame, int]:
-        """Return the steps with this code, and how many agents were made so far."""
-        file.write_text(code)
-        results = evaluation.run(protocol, store=store, workers=1)
-        return steps_of(results, named), len(log.read_text().split())
-
-    changed_text = text.replace("return self.step %", "return (1 + self.step) %")
-    first, again, changed, back = (run(code) for code in (text, text, changed_text, text))
-    assert [made for _, made in (first, again, changed, back)] == [2, 2, 4, 4]
-    assert (changed[0]["action"] != first[0]["action"]).all()
-    pd.testing.assert_frame_equal(back[0], first[0])

@@ -9,12 +9,10 @@ import pytest
 
 import evaluation
 from agents.registry import AgentSpec
-from evaluation.leaderboard.replay import replays
 from evaluation.play import play
 from evaluation.protocol import Protocol, ProtocolError
 from evaluation.runs import runs_of
 from evaluation.specs import UnknownWorldError, WorldSpec
-from evaluation.workers import execute
 from periodic_envs import DelayedReward
 from tests.platforms import needs_sandbox
 
@@ -124,16 +122,6 @@ def test_runs_with_delay_equal_those_of_play(isolation: str) -> None:
     assert steps["action"].tolist() != now["action"].tolist()
     references = found.totals.query("track == 'references' and agent == 'best-fixed'")
     assert references.groupby("seed")["regret"].nunique().tolist() == [1, 1]
-
-
-def test_replay_handles_delay() -> None:
-    late = protocol(["ucb1"], delay=3).restricted(envs=["late"])
-    records = [execute(run) for run in runs_of(late) if run.agent == "ucb1"]
-    for record, replay in zip(records, replays(late), strict=True):
-        assert record.reason is None
-        again = replay.columns(record.columns["action"])
-        np.testing.assert_allclose(again["reward"], record.columns["reward"])
-        np.testing.assert_allclose(again["regret"], record.columns["regret"])
 
 
 def test_training_rejects_delay() -> None:

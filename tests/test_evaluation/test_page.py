@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -132,17 +133,6 @@ def test_write_page_has_plotly_once_per_folder(tmp_path: Path) -> None:
 # Pictures of worlds
 
 
-class StoredResults:
-    """Results that know their protocol only."""
-
-    def __init__(self, horizon: int | None) -> None:
-        envs = ["PeriodicGP-Contextual-v0", "PeriodicGP-SyntheticDiscrete-v0:horizon=30"]
-        self.protocol = Protocol.from_dict(
-            {"envs": envs, "agents": ["fixed"], "seeds": "3:5", "horizon": horizon}
-        )
-        self.sweep = type("Sweep", (), {"protocol": self.protocol.to_dict()})
-
-
 @pytest.mark.parametrize("horizon", [None, 60])
 def test_picture_shows_the_judged_world(
     horizon: int | None, monkeypatch: pytest.MonkeyPatch
@@ -154,12 +144,15 @@ def test_picture_shows_the_judged_world(
         return Figure(figsize=(1.0, 1.0))
 
     monkeypatch.setattr(page_content, "world_figure", figure)
-    results: Any = StoredResults(horizon)
-    for entry in results.protocol.envs:
+    envs = ["PeriodicGP-Contextual-v0", "PeriodicGP-SyntheticDiscrete-v0:horizon=30"]
+    table = {"envs": envs, "agents": ["fixed"], "seeds": "3:5", "horizon": horizon}
+    protocol = Protocol.from_dict(table)
+    results: Any = SimpleNamespace(sweep=SimpleNamespace(protocol=protocol.to_dict()))
+    for entry in protocol.envs:
         found = page_content.picture(results, entry.group)
         assert found["about"]
         assert str(found["picture"]).startswith("data:image/png;base64,")
-        env = WorldSpec(entry.spec.env_id, results.protocol.arguments(entry)).make()
+        env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
         env.reset(seed=3)
         assert env.episode is not None
         (setup, episode) = drawn.pop()

@@ -27,6 +27,7 @@ def test_replay_returns_the_columns_of_a_run() -> None:
         {"id": "PeriodicGP-Synthetic-v0", "arguments": {"dim": 2}},
         "PeriodicGP-RideShare-v0:noise=poisson",
         "PeriodicGP-Madrid-v0",
+        "PeriodicGP-SyntheticDiscrete-v0:delay=3,delay_lost=0.2",
     ]
     table = {"envs": worlds, "agents": ["random"], "seeds": "0:2", "horizon": 20}
     protocol = Protocol.from_dict(table)

@@ -130,14 +130,6 @@ def test_results_reject_unknown_names(
         method(shown)
 
 
-@pytest.mark.parametrize("kind", ["curves", "profiles"])
-def test_plot_has_one_legend(shown: Results, kind: str) -> None:
-    figure = shown.plot(kind)
-    (legend,) = figure.legends
-    assert sorted(text.get_text() for text in legend.get_texts()) == sorted(shown.agents())
-    assert all(axes.get_legend() is None for axes in figure.axes)
-
-
 @pytest.mark.parametrize(
     ("kind", "runs", "drawn"),
     [("curves", 4, False), ("curves", 5, True), ("profiles", 2, False), ("profiles", 3, True)],

@@ -3,8 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -139,6 +137,11 @@ def test_sweep_runs_an_edited_agent_again(tmp_path: Path, workers: int) -> None:
     os.utime(file, (1e9, 1e9))  # as after two edits within a second
     again = run(Protocol.from_dict(table), store=store, workers=workers)
     assert (again.steps["action"] == 7).all()
+    file.write_text(text)
+    seen: list[Any] = []
+    back = run(Protocol.from_dict(table), store=store, workers=workers, on_progress=seen.append)
+    assert seen[0].done == 4  # all runs are in the store
+    pd.testing.assert_frame_equal(back.steps, first.steps)
 
 
 @posix_only
@@ -222,30 +225,6 @@ def test_sweep_repeats_failed_runs_on_request(tmp_path: Path) -> None:
     marker.touch()
     assert len(run(failing, store=store, workers=0).failures) == 1
     assert not run(failing, store=store, workers=0, retry_failed=True).failures
-
-
-DRIVER = """
-import sys
-from pathlib import Path
-from evaluation.runner import run
-from tests.test_evaluation.test_sweep import counting
-if __name__ == "__main__":
-    run(counting(sys.argv[2]), store=sys.argv[1], workers=2)
-"""
-
-
-def counting(log: Path | str) -> Protocol:
-    return protocol(f"Counts:log={log},pause=0.005", "random", seeds="0:12")
-
-
-def test_store_is_shared_by_two_sweeps(tmp_path: Path) -> None:
-    store = tmp_path / "s.sqlite"
-    command = [sys.executable, "-c", DRIVER, str(store), str(tmp_path / "log")]
-    drivers = [subprocess.Popen(command) for _ in range(2)]
-    assert [driver.wait() for driver in drivers] == [0, 0]
-    with Store(store, create=False) as opened:
-        assert len(opened.sweeps()) == 1
-        assert len(opened.runs(1)) == 36
 
 
 def test_worker_imports_a_library_once(tmp_path: Path) -> None:
