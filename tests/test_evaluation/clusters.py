@@ -7,22 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from tests.contract.conftest import wait_until
+
 distributed = pytest.importorskip("distributed")
 
 MAX_START_SECONDS = 60.0
-
-
-def wait_for(ready: Callable[[], object], seconds: float = MAX_START_SECONDS) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, f"not within {seconds:g} s"
-        time.sleep(0.05)
 
 
 @dataclass
@@ -63,7 +58,7 @@ def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     here = ("--host", "127.0.0.1", "--no-dashboard")
     found = Cluster(folder, _start(folder, "scheduler", *here, "--port", "0"))
     try:
-        wait_for((folder / "scheduler.json").exists)
+        wait_until((folder / "scheduler.json").exists)
         for _ in range(workers):
             found.workers.append(_start(folder, "worker", *here, "--no-nanny", "--nthreads", "1"))
         with distributed.Client(found.address, set_as_default=False) as client:

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -162,24 +163,24 @@ class Overspends(Learns):
 class Returns(Good):
     """Returns state of a kind that is usually invalid."""
 
-    def __init__(self, problem, rng, what):
-        super().__init__(problem, rng)
-
-    @classmethod
-    def train(cls, problem, envs, *, steps, rng, settings):
-        what = settings["what"]
-        odd = {"t": np.array(1.0), "file": np.zeros(2), "seconds": np.ones(1), "regret": np.ones(3)}
-        bad = {
+    states = MappingProxyType(
+        {
             "list": [1.0],
             "objects": {"x": np.array([None])},
             "texts": {"x": np.array(["a"])},
             "names": {3: np.zeros(2)},
             "much": {"x": np.zeros(2**24)},
-            "odd": odd,
+            "odd": {name: np.ones(3) for name in ("t", "file", "seconds", "regret")},
         }
-        if what in bad:
-            return bad[what]
-        return {"x": np.zeros(1)} if Path(what).exists() else "not yet"
+    )
+
+    def __init__(self, problem, rng, what):
+        super().__init__(problem, rng)
+
+    @classmethod
+    def train(cls, problem, envs, *, steps, rng, settings):
+        ready = {"x": np.zeros(1)} if Path(settings["what"]).exists() else "not yet"
+        return cls.states.get(settings["what"], ready)
 
     @classmethod
     def after_training(cls, problem, rng, learned, settings):

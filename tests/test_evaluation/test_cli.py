@@ -60,6 +60,14 @@ def call(*arguments: str, cwd: Path | None = None) -> Result:
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
+def error_of(*arguments: str, cwd: Path) -> str:
+    """Run a command that fails; return its error, which has one line."""
+    result = call(*arguments, cwd=cwd)
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1), result.stderr
+    assert "Traceback" not in result.stderr + result.stdout
+    return str(result.stderr)
+
+
 SLOW = {
     *("scipy.stats", "scipy.optimize", "scipy.signal", "pandas", "pyarrow", "matplotlib"),
     *("plotly", "dask", "distributed", "torch", "sklearn"),
@@ -205,11 +213,7 @@ def test_play_runs_and_draws(tmp_path: Path, world: str, agent: str) -> None:
     ],
 )
 def test_commands_report_bad_input(arguments: list[str], message: str, tmp_path: Path) -> None:
-    result = call(*arguments, cwd=tmp_path)
-    assert result.returncode == 1
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr + result.stdout
+    assert message in error_of(*arguments, cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

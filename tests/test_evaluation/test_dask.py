@@ -16,8 +16,9 @@ from evaluation.protocol import Protocol
 from evaluation.runner import Progress, run
 from evaluation.store import Store, StoreError
 from evaluation.workers import SweepStoppedError
+from tests.contract.conftest import wait_until
 from tests.platforms import module_needs_posix
-from tests.test_evaluation.clusters import Cluster, cluster, wait_for
+from tests.test_evaluation.clusters import Cluster, cluster
 
 module_needs_posix()
 pytest.importorskip("distributed")
@@ -124,7 +125,7 @@ def test_ctrl_c_ends_a_local_cluster(tmp_path: Path) -> None:
         # Where the tests run in the background, Ctrl-C would be ignored from the start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    wait_for(lambda: len(stored(tmp_path / "results.sqlite")) >= 3)
+    wait_until(lambda: len(stored(tmp_path / "results.sqlite")) >= 3)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to all of them
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -220,7 +220,7 @@ def test_hidden_seeds_depend_on_nonce_batch_and_head() -> None:
 
 
 def test_permutation_test_keeps_its_level(monkeypatch) -> None:
-    """Of 400 honest agents at most 5 % have p <= 0.05.
+    """At most 5 % of 400 honest agents have p <= 0.05.
 
     More than 33 (8.2 %) would be a false alarm with a probability of 0.003 (binomial).
     """

@@ -132,8 +132,8 @@ def test_fingerprint_covers_the_code_of_a_class(monkeypatch: pytest.MonkeyPatch)
 def test_entries_take_settings_from_partial(notebook: types.ModuleType) -> None:
     half, all_ = (partial(notebook.Whole, epsilon=value) for value in (0.5, 1.0))
     entries = entries_of([half, all_])
-    assert [entry["label"] for entry in entries] == ["Whole:epsilon=0.5", "Whole:epsilon=1.0"]
-    assert [entry["settings"] for entry in entries] == [{"epsilon": 0.5}, {"epsilon": 1.0}]
+    settings = {entry["label"]: entry["settings"] for entry in entries}
+    assert settings == {f"Whole:epsilon={value}": {"epsilon": value} for value in (0.5, 1.0)}
     assert run([half, all_, notebook.made]).failures == []
 
 

@@ -13,7 +13,7 @@ from evaluation.protocol import Protocol
 from evaluation.results import load
 from evaluation.specs import ProtocolError
 from evaluation.tables import remarks
-from tests.test_evaluation.test_cli import call
+from tests.test_evaluation.test_cli import error_of
 
 ARMS = "PeriodicGP-SyntheticDiscrete-v0"
 BOX = "PeriodicGP-Synthetic-v0"
@@ -135,6 +135,5 @@ def test_submit_rejects_an_agent_of_some_worlds(folder: Path, tmp_path: Path) ->
 
 def test_play_rejects_an_agent_of_other_actions(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT)
-    done = call("play", BOX, f"{tmp_path / 'mine.py'}:ArmsOnly")
-    assert done.returncode == 1
-    assert f"ArmsOnly takes arms only, unlike {BOX}" in done.stderr
+    error = error_of("play", BOX, f"{tmp_path / 'mine.py'}:ArmsOnly", cwd=tmp_path)
+    assert f"ArmsOnly takes arms only, unlike {BOX}" in error

@@ -67,8 +67,7 @@ def test_verify_passes_an_honest_bundle(pristine: Path) -> None:
 
 def test_submit_writes_a_minimal_bundle(pristine: Path) -> None:
     manifest = read_manifest(pristine)
-    assert manifest.challenge == PROTOCOL.challenge
-    assert manifest.authors == ("A. Author",)
+    assert (manifest.challenge, manifest.authors) == (PROTOCOL.challenge, ("A. Author",))
     assert manifest.source_sha256 == code_hash("random")
     assert manifest.machine["packages"]["numpy"] == np.__version__
     assert set(runs_of(pristine)[0]) == {"env", "seed", "regret", "seconds"}

@@ -109,9 +109,8 @@ def test_own_world_knows_its_module(folder: Path) -> None:
     (north / "pier_d.py").write_text(code)
     spec = WorldSpec.parse("harbours.north.pier_d:PeriodicGP-pier_d-v0")
     look_for(spec)
-    assert module_of(spec) == "harbours.north.pier_d"
-    assert module_of(WorldSpec("PeriodicGP-Synthetic-v0")) == ""
-    assert module_of(WorldSpec("Nobody-v0")) == ""
+    others = WorldSpec("PeriodicGP-Synthetic-v0"), WorldSpec("Nobody-v0")
+    assert [module_of(each) for each in (spec, *others)] == ["harbours.north.pier_d", "", ""]
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_sign_flips_agree_with_scipy() -> None:
 
 
 def test_sign_flips_test_symmetry_and_not_the_mean() -> None:
-    """As documented; fixed seed, and 3 standard errors are 0.03 and 0.04 of 600 cases."""
+    """The seed is fixed, and 3 standard errors are 0.03 and 0.04 of 600 cases."""
     rng = np.random.default_rng(0)
     symmetric, skewed = rng.normal(size=(600, 16)), rng.exponential(size=(600, 16)) - 1.0
     shares = [np.mean([sign_flip_test(d) <= 0.05 for d in kind]) for kind in (symmetric, skewed)]

@@ -40,9 +40,7 @@ def test_agent_pages_describe_every_setting(name: str) -> None:
 
 def test_ranks_exclude_references_and_variants() -> None:
     zoo = {"W": {"oracle": 0.0, "a": 0.2, "a:x=1": 0.1, "b": 0.3, "best-fixed": 0.25}}
-    assert ranks(zoo, "b") == [("W", 2, 2, 0.3)]
-    assert ranks(zoo, "a") == [("W", 1, 2, 0.2)]
-    assert ranks(zoo, "c") == []
+    assert [ranks(zoo, name) for name in "abc"] == [[("W", 1, 2, 0.2)], [("W", 2, 2, 0.3)], []]
 
 
 def test_environment_pages_are_complete(tmp_path: Path) -> None:

@@ -222,14 +222,6 @@ def test_season_gain_of_the_greedy_design(n, tau) -> None:
         assert gain == pytest.approx(others.max(), rel=1e-10)
 
 
-def test_season_gain_of_one_phase_is_that_of_actions() -> None:
-    action = action_gain(smooth(30), rounds=100, noise_variance=0.5)
-    season = season_gain(smooth(30), [[1.0]], rounds=100, noise_variance=0.5)
-    np.testing.assert_array_equal(season.low, action.low)
-    np.testing.assert_array_equal(season.high, action.high)
-    np.testing.assert_array_equal(season.choices, action.choices)
-
-
 def online_bound(
     covariance: np.ndarray, rows: np.ndarray, low: np.ndarray, phases: np.ndarray
 ) -> np.ndarray:
