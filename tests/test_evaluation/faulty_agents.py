@@ -67,11 +67,6 @@ class ReturnsNaN(Good):
         return float("nan")
 
 
-class WrongShape(Good):
-    def act(self, observation):
-        return np.zeros(7)
-
-
 class WrongType(Good):
     def act(self, observation):
         return "left"

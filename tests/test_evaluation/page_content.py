@@ -223,13 +223,16 @@ def _profile(runs: np.ndarray) -> dict[str, list[float]]:
 
 
 def _reference(name: str, level: float, scale: np.ndarray, steps: int) -> dict[str, Any]:
-    cells = []
-    for size in scale.tolist():
-        line = (np.linspace(0.0, 1.0, steps + 1)[1:] * level * size).tolist()
-        curve = {"mean": line, "low": line, "high": line}
-        cells.append(
-            {"normalised": [level] * 3, "regret": [level * size] * 3, "runs": 10, "curve": curve}
-        )
+    line = np.linspace(0.0, 1.0, steps + 1)[1:] * level
+    cells = [
+        {
+            "normalised": [level] * 3,
+            "regret": [level * size] * 3,
+            "runs": 10,
+            "curve": dict.fromkeys(("mean", "low", "high"), (line * size).tolist()),
+        }
+        for size in scale.tolist()
+    ]
     return {"agent": name, "envs": cells}
 
 
@@ -239,11 +242,6 @@ def _differences(names: list[str], values: np.ndarray) -> dict[str, Any]:
     mean, spread = gaps.mean(axis=2), 1.96 * gaps.std(axis=2) / np.sqrt(gaps.shape[2])
     p = np.exp(-np.abs(mean) / np.maximum(spread, 1e-9))
     tables = {"difference": mean, "low": mean - spread, "high": mean + spread, "p": p}
-    matrices = {name: _without_diagonal(table) for name, table in tables.items()}
+    diagonal = np.eye(len(names), dtype=bool)
+    matrices = {name: np.where(diagonal, None, table).tolist() for name, table in tables.items()}
     return {"agents": names, **matrices}
-
-
-def _without_diagonal(table: np.ndarray) -> list[list[float | None]]:
-    return [
-        [None if i == j else x for j, x in enumerate(line)] for i, line in enumerate(table.tolist())
-    ]

@@ -206,6 +206,11 @@ def test_check_accepts_agents_that_can_be_made(mine: Path, agent: str) -> None:
     assert checked_agents(before, trusted=True) == before
 
 
+@pytest.mark.parametrize("agent", ["mine:Learns", "gp-ucb"])
+def test_check_accepts_agents_that_can_be_trained(mine: Path, agent: str) -> None:
+    check(trained(agent.replace("mine:", f"{mine}:")))
+
+
 @pytest.mark.parametrize(
     ("agent", "message"),
     [
@@ -248,11 +253,6 @@ def test_check_does_not_import_untrusted_code(tmp_path: Path) -> None:
 def test_check_rejects_agents_that_cannot_be_trained(mine: Path, agent: str, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
         check(trained(agent.replace("mine:", f"{mine}:")))
-
-
-def test_check_accepts_agents_that_can_be_trained(mine: Path) -> None:
-    for agent in (f"{mine}:Learns", "gp-ucb"):
-        check(trained(agent))
 
 
 def trained(name: str) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """One episode of an agent, and its record."""
 
-from pathlib import Path
-
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -9,8 +7,6 @@ import pytest
 import periodic_envs  # noqa: F401
 from agents import AgentSpec
 from evaluation.play import plain, play
-
-AGENTS = Path(__file__).with_name("faulty_agents.py")
 
 
 @pytest.mark.parametrize(
@@ -62,10 +58,3 @@ def test_play_records_the_origin_of_rewards() -> None:
     episode = play(gym.make("PeriodicGP-MadridSim-v0", horizon=3), spec, 0)
     assert episode.origin.source == "simulator"
     assert play(gym.make("PeriodicGP-Synthetic-v0", horizon=3), spec, 0).origin is None
-
-
-def test_play_keeps_the_traceback_of_agents() -> None:
-    env = gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=2)
-    with pytest.raises(RuntimeError, match="a bad day") as caught:
-        play(env, AgentSpec.parse(f"{AGENTS}:Raises"), 0)
-    assert caught.traceback[-1].path.name == "faulty_agents.py"

@@ -1,7 +1,5 @@
 """Figures show their numbers, and many agents look different."""
 
-import io
-
 import numpy as np
 import pytest
 
@@ -24,12 +22,6 @@ AGENTS = [f"agent-{i}" for i in range(12)]
 def band(values):
     values = np.asarray(values, dtype=float)
     return Band(values, values - 1.0, values + 2.0)
-
-
-def png(figure):
-    buffer = io.BytesIO()
-    figure.savefig(buffer)
-    return buffer.getvalue()
 
 
 def labels(figure):
@@ -61,7 +53,6 @@ def test_curves_figure_draws_curves_and_legend() -> None:
     assert again[AGENTS[3]].get_color() == lines[AGENTS[3]].get_color()
     edges = second.collections[1].get_paths()[0].vertices[:, 1]
     assert (edges.min(), edges.max()) == (3.0, 8.0)
-    assert png(figure).startswith(b"\x89PNG")
 
 
 def test_curves_figure_takes_times_and_single_runs() -> None:
@@ -69,7 +60,6 @@ def test_curves_figure_takes_times_and_single_runs() -> None:
     nan = np.full(3, np.nan)
     figure = curves_figure({"A": {"x": Band(np.arange(3.0), nan, nan)}}, times={"A": [6, 7, 8]})
     np.testing.assert_array_equal(figure.axes[0].get_lines()[0].get_xdata(), [6, 7, 8])
-    assert png(figure)
 
 
 def test_phase_figure_sorts_agents() -> None:
@@ -80,7 +70,6 @@ def test_phase_figure_sorts_agents() -> None:
     image = axes.images[0]
     np.testing.assert_array_equal(np.asarray(image.get_array())[1], [5.0, 6.0, 7.0])
     assert list(image.get_extent()) == [0.0, 3.2, 1.5, -0.5]
-    assert png(figure)
 
 
 def test_profile_figure_draws_profiles() -> None:
@@ -91,7 +80,6 @@ def test_profile_figure_draws_profiles() -> None:
     (high,) = (line for line in axes.get_lines() if line.get_label() == "high")
     np.testing.assert_array_equal(high.get_ydata(), [1.0, 0.9])
     assert high.get_color() == agent_styles(["high", "low"])["high"]["color"]
-    assert png(figure)
 
 
 def test_regret_by_phase_of_a_whole_period() -> None:

@@ -3,7 +3,6 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.error import ResetNeeded
 
 import periodic_envs
 from evaluation.references import REFERENCE_ROWS, phase_bins, reference_regrets
@@ -155,9 +154,3 @@ def test_references_of_an_own_process_by_hand() -> None:
     phases = phase_bins(times, 12.4)
     inside = np.array([level[phases == phase].mean() for phase in phases])
     np.testing.assert_allclose(regrets["best-per-phase"], (level - inside) ** 2, atol=1e-5)
-
-
-def test_references_need_a_reset() -> None:
-    env = gym.make("PeriodicGP-Synthetic-v0", disable_env_checker=True).unwrapped
-    with pytest.raises(ResetNeeded, match="reset"):
-        reference_regrets(env)

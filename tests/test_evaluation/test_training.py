@@ -74,9 +74,9 @@ def test_tables_show_the_cost_of_training() -> None:
     fewer = run(protocol(trained("gp-ucb", 64_000), seeds="0:1"), workers=0)
     assert fewer.table(track="pretrained")["interactions"][0] == 48 * 64 + 48  # what was used
     assert table.loc["Learns", "training_seconds"] > 0
-    assert "random" not in table.index
-    assert "Learns" not in set(results.table(track="online")["agent"])
-    assert "interactions" not in results.table(track="online")
+    online = results.table(track="online")
+    assert "interactions" not in online
+    assert set(online["agent"]) - set(table.index) == {"random"}
 
 
 def test_training_fails_beyond_its_budget() -> None:
@@ -179,9 +179,7 @@ def test_training_needs_worlds_that_vary() -> None:
 def test_agents_run_in_their_worlds_only() -> None:
     worlds = [WORLD, "PeriodicGP-Synthetic-v0"]
     mine = protocol("random", {"name": "fixed", "envs": [WORLD]}, envs=worlds)
-    seen = {(run.env, run.agent) for run in runs_of(mine)}
-    assert (WORLD, "fixed") in seen
-    assert (worlds[1], "fixed") not in seen
+    assert {run.env for run in runs_of(mine) if run.agent == "fixed"} == {WORLD}
     assert Protocol.from_dict(mine.to_dict()) == mine
     fewer = mine.restricted(envs=[worlds[1]])
     assert [agent.label for agent in fewer.agents] == ["random"]

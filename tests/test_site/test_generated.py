@@ -93,7 +93,6 @@ def test_api_pages_document_each_name_once() -> None:
 def test_names_link_to_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ADDRESS, "https://e.org/blob/main")
     link = source_link("py", {"module": "agents.base", "fullname": "Problem.period"})
-    assert link is not None
     first, last = map(int, re.findall(r"/agents/base.py#L(\d+)-L(\d+)$", link)[0])
     lines = (ROOT / "agents" / "base.py").read_text().splitlines()[first - 1 : last]
     assert "def period" in "".join(lines)

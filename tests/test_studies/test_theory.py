@@ -276,13 +276,6 @@ def test_brackets_are_in_order_despite_round_off() -> None:
             assert (bracket.low <= bracket.high).all()
 
 
-@pytest.mark.parametrize(("printed", "rank"), [(1.0, 6), (2.0, 12)])
-def test_rank_of_the_periodic_kernel(printed, rank) -> None:
-    """Section 4.1 says rank tau = 6: true with tau in the sine as in Eq. (2), not with 2 tau."""
-    gram = seasonal(np.arange(60), printed * 6, length_scale=0.5)
-    assert np.linalg.matrix_rank(gram, hermitian=True) == rank
-
-
 # Theorem 1
 
 
