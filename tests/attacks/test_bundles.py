@@ -1,4 +1,4 @@
-"""Bundles that lie, or harm whoever opens them."""
+"""Forged bundles, and bundles that attack their reader."""
 
 import os
 import shutil

@@ -62,7 +62,7 @@ def copy(source: Path, target: Path) -> None:
             shutil.copyfile(file, target.with_name(target.name + ending))
 
 
-def shown(path: Path) -> list[Any]:
+def read_all(path: Path) -> list[Any]:
     """Return everything that commands read of a store."""
     with Store(path, create=False) as store:
         answer: list[Any] = []

@@ -117,6 +117,7 @@ def test_help_names_every_command() -> None:
     [
         (["--version"], {f"periodic-gp {version('periodic-gp')}"}),
         (["envs", "PeriodicGP-RideShare-v0"], {"## Rewards"}),
+        (["agents"], {*(f"{name} " for name in names()), "knows the season"}),
         (["agents", "phase-ts"], {"  period = None", "  scale = None", "  box_arms = 20"}),
         (["agents", "ppo"], {"other argument of stable_baselines3.PPO is a setting"}),
     ],
@@ -141,13 +142,6 @@ def test_envs_draws_one(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     with Image.open(picture) as image:
         assert image.size == (900, 600)
-
-
-def test_agents_lists_every_name() -> None:
-    result = call("agents")
-    assert result.returncode == 0, result.stderr
-    assert all(f"{name} " in result.stdout for name in names())
-    assert "knows the season" in result.stdout
 
 
 def test_play_draws_an_animation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

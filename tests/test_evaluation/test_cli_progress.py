@@ -1,4 +1,4 @@
-"""Progress of long work: in a log, on a screen, and none for machines."""
+"""Progress of long work in a log and on a screen."""
 
 import sys
 import types

@@ -41,12 +41,6 @@ def test_run_prints_tables_with_intervals(folder: Path) -> None:
     assert max(len(line) for line in out.splitlines()) < 200
 
 
-def test_run_again_runs_nothing(folder: Path) -> None:
-    result = call("run", "smoke", cwd=folder)
-    assert "75 of 75 runs" in result.stderr
-    assert "sweep 1" in result.stdout
-
-
 def test_run_warns_of_simulated_data_once(tmp_path: Path) -> None:
     options = ["--envs", "PeriodicGP-Madrid-v0", "--agents", "random", "--agents", "fixed"]
     result = run("run", "smoke", *options, "--seeds", "0:3", "--workers", "2", cwd=tmp_path)

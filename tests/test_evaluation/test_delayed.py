@@ -43,29 +43,29 @@ def listener(tmp_path: Path) -> str:
 def test_delay_of_zero_changes_nothing(world: str) -> None:
     env = gym.make(f"PeriodicGP-{world}-v0", horizon=40)
     spec = AgentSpec.parse("gp-ucb")
-    expected, found = play(env, spec, 1), play(DelayedReward(env), spec, 1)
+    expected, delayed = play(env, spec, 1), play(DelayedReward(env), spec, 1)
     for name in ("t", "action", "reward", "regret"):
-        assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+        assert np.array_equal(getattr(expected, name), getattr(delayed, name)), name
 
 
 def test_agents_receive_rewards_when_they_arrive(listener: str) -> None:
     env = DelayedReward(gym.make(WORLD, horizon=30), delay=4)
-    found = play(env, AgentSpec.parse(listener), 0)
-    agent: Any = found.agent
+    episode = play(env, AgentSpec.parse(listener), 0)
+    agent: Any = episode.agent
     assert [(asked, t) for asked, t, *_ in agent.heard] == [(t + 5, t) for t in range(26)]
-    assert [action for _, _, action, _ in agent.heard] == found.action[:26].tolist()
-    assert [reward for *_, reward in agent.heard] == found.reward[:26].tolist()
+    assert [action for _, _, action, _ in agent.heard] == episode.action[:26].tolist()
+    assert [reward for *_, reward in agent.heard] == episode.reward[:26].tolist()
 
 
 def test_lost_rewards_are_recorded_and_not_received(listener: str) -> None:
     plain = play(gym.make(WORLD, horizon=50), AgentSpec.parse(listener), 0)
     env = DelayedReward(gym.make(WORLD, horizon=50), random=3, lost=0.3)
-    found = play(env, AgentSpec.parse(listener), 0)
-    agent: Any = found.agent
+    episode = play(env, AgentSpec.parse(listener), 0)
+    agent: Any = episode.agent
     assert 20 < len(agent.heard) < 45
-    assert all(found.reward[t] == reward for _, t, _, reward in agent.heard)
+    assert all(episode.reward[t] == reward for _, t, _, reward in agent.heard)
     assert [t for _, t, *_ in agent.heard] != sorted(t for _, t, *_ in agent.heard)
-    assert (found.reward == plain.reward).all()  # this agent chooses the same whatever it hears
+    assert (episode.reward == plain.reward).all()  # this agent chooses the same whatever it hears
 
 
 def test_world_spec_holds_the_delay() -> None:
@@ -110,17 +110,17 @@ def test_protocol_depends_on_the_delay() -> None:
 
 @pytest.mark.parametrize("isolation", ["none", pytest.param("sandbox", marks=needs_sandbox)])
 def test_runs_with_delay_equal_those_of_play(isolation: str) -> None:
-    found = evaluation.run(
+    results = evaluation.run(
         protocol(["ucb1"], delay=3, delay_lost=0.2), workers=1, isolation=isolation
     )
-    steps = found.steps.query("env == 'late' and seed == 1")
+    steps = results.steps.query("env == 'late' and seed == 1")
     env = DelayedReward(gym.make(WORLD, horizon=40), delay=3, lost=0.2)
     expected = play(env, AgentSpec.parse("ucb1"), 1)
     assert steps["action"].tolist() == expected.action.tolist()
     np.testing.assert_allclose(steps["reward"], expected.reward)
-    now = found.steps.query("env == 'now' and seed == 1")
+    now = results.steps.query("env == 'now' and seed == 1")
     assert steps["action"].tolist() != now["action"].tolist()
-    references = found.totals.query("track == 'references' and agent == 'best-fixed'")
+    references = results.totals.query("track == 'references' and agent == 'best-fixed'")
     assert references.groupby("seed")["regret"].nunique().tolist() == [1, 1]
 
 

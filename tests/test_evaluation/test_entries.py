@@ -86,7 +86,7 @@ def typed(code: str, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
+def file(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_text(CODE)
     return tmp_path / "mine.py"
 
@@ -107,13 +107,13 @@ def check(agent: Any, **more: Any) -> Protocol:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_run_caches_a_class_of_a_notebook(
-    notebook: types.ModuleType, tmp_path: Path, workers: int, mine: Path
+    notebook: types.ModuleType, tmp_path: Path, workers: int, file: Path
 ) -> None:
     store = tmp_path / "kept.sqlite"
     results = run([notebook.Whole, "random"], store=store, workers=workers)
     assert results.failures == []
     assert results.agents() == ["Whole", "random"]
-    alone = run([f"{mine}:Whole"])
+    alone = run([f"{file}:Whole"])
     regrets = [r.totals.query("agent.str.endswith('Whole')")["regret"] for r in (results, alone)]
     assert regrets[0].tolist() == regrets[1].tolist()
     seen: list[Any] = []
@@ -145,8 +145,8 @@ def test_entries_name_built_in_agents() -> None:
     assert run([UCB1, AgentSpec("fixed")]).agents() == ["ucb1", "fixed"]
 
 
-def test_entries_name_classes_by_their_module(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(mine.parent)
+def test_entries_name_classes_by_their_module(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(file.parent)
     whole = importlib.import_module("mine").Whole
     assert name_of(whole) == "mine:Whole"
     assert run([whole, {"name": whole, "label": "again"}], workers=1).failures == []
@@ -201,14 +201,14 @@ def test_entries_reject_bad_objects(
         *("gp-ucb", "periodic-gp-ucb:time_length_scale=1", "ppo:n_steps=8"),
     ],
 )
-def test_check_accepts_agents_that_can_be_made(mine: Path, agent: str) -> None:
-    before = protocol(agent.replace("mine:", f"{mine}:"))
+def test_check_accepts_agents_that_can_be_made(file: Path, agent: str) -> None:
+    before = protocol(agent.replace("mine:", f"{file}:"))
     assert checked_agents(before, trusted=True) == before
 
 
 @pytest.mark.parametrize("agent", ["mine:Learns", "gp-ucb"])
-def test_check_accepts_agents_that_can_be_trained(mine: Path, agent: str) -> None:
-    check(trained(agent.replace("mine:", f"{mine}:")))
+def test_check_accepts_agents_that_can_be_trained(file: Path, agent: str) -> None:
+    check(trained(agent.replace("mine:", f"{file}:")))
 
 
 @pytest.mark.parametrize(
@@ -228,9 +228,9 @@ def test_check_accepts_agents_that_can_be_trained(mine: Path, agent: str) -> Non
         ),
     ],
 )
-def test_check_rejects_agents_that_cannot_be_made(mine: Path, agent: str, message: str) -> None:
+def test_check_rejects_agents_that_cannot_be_made(file: Path, agent: str, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
-        run([agent.replace("mine:", f"{mine}:")])
+        run([agent.replace("mine:", f"{file}:")])
 
 
 def test_check_does_not_import_untrusted_code(tmp_path: Path) -> None:
@@ -250,9 +250,9 @@ def test_check_does_not_import_untrusted_code(tmp_path: Path) -> None:
         ("ucb1", "cannot be trained"),
     ],
 )
-def test_check_rejects_agents_that_cannot_be_trained(mine: Path, agent: str, message: str) -> None:
+def test_check_rejects_agents_that_cannot_be_trained(file: Path, agent: str, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
-        check(trained(agent.replace("mine:", f"{mine}:")))
+        check(trained(agent.replace("mine:", f"{file}:")))
 
 
 def trained(name: str) -> dict[str, Any]:

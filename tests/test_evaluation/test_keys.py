@@ -1,7 +1,6 @@
 """Key of a result: changes with everything that the result depends on."""
 
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from agents.registry import UnknownAgentError
 from evaluation import keys
 from evaluation.keys import agent_code, agent_files
 from evaluation.protocol import Protocol
-from evaluation.provenance import version_of
 from evaluation.runs import Run, runs_of
 from evaluation.specs import Limits
 
@@ -89,7 +87,3 @@ def test_key_depends_on_the_whole_package_of_an_agent(
     assert agent_files("gp-ucb") == []
     with pytest.raises(UnknownAgentError, match="no module 'no_such_module' is installed"):
         agent_files("no_such_module:Agent")
-
-
-def test_version_is_known_in_a_checkout() -> None:
-    assert version_of("periodic-gp") == version("periodic-gp")

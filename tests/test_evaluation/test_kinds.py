@@ -61,8 +61,8 @@ def code(tmp_path: Path) -> Path:
 
 
 def test_agents_declare_their_actions(code: Path) -> None:
-    found = {name: taken_by(f"{code}:{name}") for name in ("Base", "Inherits", "Boxes", "Both")}
-    assert found == {"Base": "arms", "Inherits": "arms", "Boxes": "box", "Both": None}
+    taken = {name: taken_by(f"{code}:{name}") for name in ("Base", "Inherits", "Boxes", "Both")}
+    assert taken == {"Base": "arms", "Inherits": "arms", "Boxes": "box", "Both": None}
     assert taken_by("gp-ucb") is None
 
 
@@ -93,30 +93,32 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_results_rank_agents_in_all_tasks_only(folder: Path) -> None:
-    found = load(folder / "r.sqlite")
+    results = load(folder / "r.sqlite")
     mine, rideshare = f"{folder}/mine.py:ArmsOnly", "PeriodicGP-RideShare-v0"
-    assert found.failures == []
-    assert set(found.overall()["agent"]) == {"random", "fixed"}
-    named, advice = remarks(found)
+    assert results.failures == []
+    assert set(results.overall()["agent"]) == {"random", "fixed"}
+    named, advice = remarks(results)
     assert named == f"Not ranked over all tasks: {mine}, without a finished run in {BOX}."
     assert "select(envs=[...])" in advice
-    some = found.select(envs=[ARMS, rideshare])
+    some = results.select(envs=[ARMS, rideshare])
     assert set(some.overall()["agent"]) == {mine, "random", "fixed"}
     assert list(remarks(some)) == []
-    no_ranking, _ = remarks(found.select(agents=[mine]))
+    no_ranking, _ = remarks(results.select(agents=[mine]))
     assert no_ranking.startswith("No agent (online) has finished a run in every task")
-    (board,) = store_content(found)["boards"]
+    (board,) = store_content(results)["boards"]
     assert [row["rank"] for row in board["rows"]] == [1, 2, None]
-    assert named in store_content(found)["remarks"]
+    assert named in store_content(results)["remarks"]
 
 
 def test_results_name_failing_agents_without_a_rank(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT.replace('takes = "arms"', "pass"))
     mine = f"{tmp_path}/mine.py:ArmsOnly"
-    found = evaluation.run(
+    results = evaluation.run(
         "smoke", agents=[mine, "random"], envs=[ARMS, BOX], seeds="0:1", workers=0
     )
-    assert f"Not ranked over all tasks: {mine}, without a finished run in {BOX}." in remarks(found)
+    assert f"Not ranked over all tasks: {mine}, without a finished run in {BOX}." in remarks(
+        results
+    )
 
 
 def test_submit_rejects_an_agent_of_some_worlds(folder: Path, tmp_path: Path) -> None:

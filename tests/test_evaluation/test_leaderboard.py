@@ -60,8 +60,8 @@ def bundle(pristine: Path, tmp_path: Path) -> Path:
 
 
 def test_verify_passes_an_honest_bundle(pristine: Path) -> None:
-    found = verify(pristine, PROTOCOL, rerun=3, isolation="none", workers=2)
-    tiers = [verdict.tier for verdict in found if verdict.passed]
+    verdicts = verify(pristine, PROTOCOL, rerun=3, isolation="none", workers=2)
+    tiers = [verdict.tier for verdict in verdicts if verdict.passed]
     assert tiers == ["well-formed", "replayed", "re-run"]
 
 

@@ -149,9 +149,9 @@ def test_picture_shows_the_judged_world(
     protocol = Protocol.from_dict(table)
     results: Any = SimpleNamespace(sweep=SimpleNamespace(protocol=protocol.to_dict()))
     for entry in protocol.envs:
-        found = page_content.picture(results, entry.group)
-        assert found["about"]
-        assert str(found["picture"]).startswith("data:image/png;base64,")
+        world = page_content.picture(results, entry.group)
+        assert world["about"]
+        assert str(world["picture"]).startswith("data:image/png;base64,")
         env = WorldSpec(entry.spec.env_id, protocol.arguments(entry)).make()
         env.reset(seed=3)
         (setup, episode) = drawn.pop()

@@ -28,52 +28,55 @@ LONG = "an-agent:with_a_name=that_is_longer,than=a_third,of=the_screen"
 
 
 @pytest.fixture(scope="module")
-def shown() -> Results:
-    found = results({"<b>bold</b>": A, LONG: B, "c": [10_000.0 * a for a in A]})
-    return found
+def three() -> Results:
+    made = results({"<b>bold</b>": A, LONG: B, "c": [10_000.0 * a for a in A]})
+    return made
 
 
 @pytest.mark.parametrize("width", [120, 250])
 def test_table_text_fits_the_screen(
-    shown: Results, width: int, monkeypatch: pytest.MonkeyPatch
+    three: Results, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    for text in (repr(shown), str(shown.table(baseline="c")), str(shown.overall())):
+    for text in (repr(three), str(three.table(baseline="c")), str(three.overall())):
         assert max(map(len, text.splitlines())) <= width
         assert not re.search(r"\.\.\.|…", text)
     monkeypatch.setenv("COLUMNS", "40")
-    assert all(line.count("[") == line.count("]") for line in str(shown.table()).splitlines())
+    assert all(line.count("[") == line.count("]") for line in str(three.table()).splitlines())
     monkeypatch.setenv("COLUMNS", str(width))
-    text = str(shown.table(baseline="c"))
+    text = str(three.table(baseline="c"))
     for words in ("Regret [95 %]", "p (Holm)", "world 0 (online)", "world 1 (online)", "oracle"):
         assert words in text
-    regrets = shown.table().set_index(["task", "agent"])["regret"]
+    regrets = three.table().set_index(["task", "agent"])["regret"]
     assert f"{regrets['world 1', 'c']:,.1f}" in text
     assert LONG in text
 
 
-def test_table_is_a_data_frame(shown: Results) -> None:
-    table = shown.table()
+def test_table_is_a_data_frame(three: Results) -> None:
+    table = three.table()
     assert isinstance(table, ResultsTable)
     assert "regret" in table
     assert type(table[table["agent"] == "c"]).__name__ == "DataFrame"
     assert type(table.groupby("agent")["regret"].mean()).__name__ == "Series"
 
 
-def test_table_html_is_escaped(shown: Results) -> None:
-    for html in (shown._repr_html_(), shown.table()._repr_html_()):
+def test_table_html_is_escaped(three: Results) -> None:
+    for html in (three._repr_html_(), three.table()._repr_html_()):
         assert not re.search("<b>bold|<script", html)
         assert "&lt;b&gt;bold&lt;/b&gt;" in html
         assert html.index(">agent<") < html.index(">Regret [95 %]<") < html.index(">Normalised")
-    assert LONG in shown._repr_html_()
+    assert LONG in three._repr_html_()
 
 
-def test_compare_with_a_baseline_equals_the_table(shown: Results) -> None:
-    found = shown.compare("c").set_index(["task", "agent"])
-    assert "c" not in found.index.get_level_values("agent")
-    whole = shown.table(baseline="c").set_index(["task", "agent"])
-    assert found.loc[("world 0", LONG), "difference"] == whole.loc[("world 0", LONG), "difference"]
-    assert "Minus c" in str(shown.compare("c"))
+def test_compare_with_a_baseline_equals_the_table(three: Results) -> None:
+    differences = three.compare("c").set_index(["task", "agent"])
+    assert "c" not in differences.index.get_level_values("agent")
+    whole = three.table(baseline="c").set_index(["task", "agent"])
+    assert (
+        differences.loc[("world 0", LONG), "difference"]
+        == whole.loc[("world 0", LONG), "difference"]
+    )
+    assert "Minus c" in str(three.compare("c"))
 
 
 def test_compare_takes_agents_of_two_tracks() -> None:
@@ -124,10 +127,10 @@ def test_overall_orders_ties_as_the_protocol() -> None:
     ],
 )
 def test_results_reject_unknown_names(
-    shown: Results, method: Callable[[Results], Any], message: str
+    three: Results, method: Callable[[Results], Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        method(shown)
+        method(three)
 
 
 @pytest.mark.parametrize(
@@ -141,19 +144,19 @@ def test_plot_draws_bands_of_enough_runs(kind: str, runs: int, drawn: bool) -> N
         assert bool(bands) == drawn
 
 
-def test_plot_of_some_agents_keeps_their_colours(shown: Results) -> None:
+def test_plot_of_some_agents_keeps_their_colours(three: Results) -> None:
     def colours(figure: Any) -> dict[str, str]:
         return {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}
 
-    some = shown.plot(agents=["c", LONG], envs=["world 1"])
+    some = three.plot(agents=["c", LONG], envs=["world 1"])
     assert [axes.get_title() for axes in some.axes] == ["world 1"]
     assert colours(some).keys() == {"c", LONG}
-    assert colours(some).items() <= colours(shown.plot()).items()
-    assert colours(shown.plot("profiles", agents=["c"])).keys() == {"c"}
+    assert colours(some).items() <= colours(three.plot()).items()
+    assert colours(three.plot("profiles", agents=["c"])).keys() == {"c"}
 
 
-def test_plot_has_a_notebook_representation(shown: Results) -> None:
-    assert shown.plot()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+def test_plot_has_a_notebook_representation(three: Results) -> None:
+    assert three.plot()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
 
 def test_results_mark_simulated_worlds(tmp_path: Path) -> None:
@@ -193,11 +196,11 @@ def test_picture_makes_only_registered_small_worlds(
 ) -> None:
     entry = {"id": env_id, "arguments": arguments, "label": "w", "group": "w"}
     protocol = {"name": "p", "envs": [entry], "seeds": [0], "horizon": 30}
-    found = types.SimpleNamespace(sweep=types.SimpleNamespace(protocol=protocol))
+    stored = types.SimpleNamespace(sweep=types.SimpleNamespace(protocol=protocol))
     made: list[str] = []
     make = WorldSpec.make
     monkeypatch.setattr(WorldSpec, "make", lambda spec: (made.append(str(spec)), make(spec))[1])
-    shown = picture(found, "w")  # type: ignore[arg-type]
+    shown = picture(stored, "w")  # type: ignore[arg-type]
     assert (shown["picture"] is not None) == bool(made) == drawn
     assert "antigravity" not in sys.modules
 
@@ -205,25 +208,25 @@ def test_picture_makes_only_registered_small_worlds(
 # --- selections and files
 
 
-def test_select_keeps_some_agents_and_tasks(shown: Results) -> None:
-    assert str(shown.select(envs=["world 1"]).overall()).startswith("One task (online)")
-    some = shown.select(agents=["c"], envs=["world 1"])
+def test_select_keeps_some_agents_and_tasks(three: Results) -> None:
+    assert str(three.select(envs=["world 1"]).overall()).startswith("One task (online)")
+    some = three.select(agents=["c"], envs=["world 1"])
     assert (list(some.tasks), some.agents()) == (["world 1"], ["c"])
     for frame in (some.totals, some.table()):
         assert set(frame["agent"]) == {"c", *REFERENCE_ROWS}
 
 
-def test_provenance_names_versions_and_dates(shown: Results) -> None:
-    facts = shown.provenance[["protocol", "date", "seeds"]].tolist()
-    assert facts == [shown.sweep.name, shown.sweep.started[:10], "5 from 0"]
+def test_provenance_names_versions_and_dates(three: Results) -> None:
+    facts = three.provenance[["protocol", "date", "seeds"]].tolist()
+    assert facts == [three.sweep.name, three.sweep.started[:10], "5 from 0"]
 
 
-def test_latex_has_all_rows_and_escapes_labels(shown: Results) -> None:
-    text = shown.to_latex(baseline="c")
+def test_latex_has_all_rows_and_escapes_labels(three: Results) -> None:
+    text = three.to_latex(baseline="c")
     assert text.startswith("\\begin{tabular}")
     assert "Minus c [95 \\%]" in text
     assert LONG.replace("_", "\\_") in text
-    assert text.count("world 1") == len(shown.table()[shown.table()["task"] == "world 1"])
+    assert text.count("world 1") == len(three.table()[three.table()["task"] == "world 1"])
 
 
 @pytest.fixture(scope="module")
@@ -232,8 +235,8 @@ def varied() -> Results:
     shift = "PeriodicGP-Shift-v0:changes=2,change=period,period=8,horizon=40"
     agents = [{"name": "random"}, {"name": "fixed"}, {"name": "gp-ucb", "settings": {"beta": 1.0}}]
     protocol = {"envs": [shift, "PeriodicGP-Synthetic-v0:horizon=40"], "agents": agents}
-    found = evaluation.run(Protocol.from_dict({**protocol, "seeds": "0:6"}), workers=0)
-    return found
+    made = evaluation.run(Protocol.from_dict({**protocol, "seeds": "0:6"}), workers=0)
+    return made
 
 
 @pytest.mark.parametrize("points", [0, 20])
@@ -259,12 +262,12 @@ def test_saved_totals_give_the_same_tables(varied: Results, tmp_path: Path, poin
 
 
 def test_saved_totals_keep_failures_and_trainings(tmp_path: Path) -> None:
-    found = results({"a": [1.0, float("nan")], "b": [1.5, 1.2]})
-    found.save_totals(tmp_path / "t.parquet")
+    failing = results({"a": [1.0, float("nan")], "b": [1.5, 1.2]})
+    failing.save_totals(tmp_path / "t.parquet")
     again = evaluation.load(tmp_path / "t.parquet")
     assert [run.reason for run in again.failures] == ["failed", "failed"]
-    pd.testing.assert_frame_equal(again.totals, found.totals)
-    assert str(again.table(baseline="b")) == str(found.table(baseline="b"))
+    pd.testing.assert_frame_equal(again.totals, failing.totals)
+    assert str(again.table(baseline="b")) == str(failing.table(baseline="b"))
 
 
 OTHER_TABLE = pd.DataFrame({"env": ["x"]}).to_parquet()
@@ -287,7 +290,7 @@ def test_load_reads_a_store(tmp_path: Path) -> None:
 
 
 def test_page_reports_a_full_disk(
-    shown: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    three: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, data: bytes) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(path.with_name(".part")))
@@ -295,10 +298,10 @@ def test_page_reports_a_full_disk(
     monkeypatch.setattr("evaluation.page.content.store_content", lambda *_: {})
     monkeypatch.setattr("evaluation.page.html.render", lambda content: "")
     with pytest.raises(PageError, match=r"cannot write .*x\.html': No such file or directory"):
-        shown.to_html(tmp_path / "nodir" / "x.html")
+        three.to_html(tmp_path / "nodir" / "x.html")
     monkeypatch.setattr("evaluation.page.html.write_atomically", full)
     with pytest.raises(OSError, match=r"cannot write .*x\.html': No space left on device$"):
-        shown.to_html(tmp_path / "x.html")
+        three.to_html(tmp_path / "x.html")
 
 
 def test_results_summarise_equal_failures(tmp_path: Path) -> None:
@@ -307,8 +310,8 @@ def test_results_summarise_equal_failures(tmp_path: Path) -> None:
     )
     name = f"{tmp_path / 'mine.py'}:Lazy"
     worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
-    found = evaluation.run("smoke", agents=[name], envs=worlds, seeds="0:3", workers=0)
-    text = str(found).replace("\n", " ")
+    failed = evaluation.run("smoke", agents=[name], envs=worlds, seeds="0:3", workers=0)
+    text = str(failed).replace("\n", " ")
     assert text.count("Failed: ") == 1
     assert f"Failed: {name} in 3 runs, the first of them in {worlds[0]}, seed 0: Zero" in text
     assert text.endswith("or if asked for (retry_failed=True).")

@@ -195,8 +195,8 @@ def test_sign_flips_are_uniform_without_a_difference(runs) -> None:
 
 def test_paired_ratio_of_proportional_runs_has_no_width() -> None:
     b = np.random.default_rng(0).gamma(2.0, 50.0, 12)
-    found = paired_ratio(0.8 * b, b)
-    assert (found.estimate, found.low, found.high) == (pytest.approx(0.8, abs=0.01),) * 3
+    ratio = paired_ratio(0.8 * b, b)
+    assert (ratio.estimate, ratio.low, ratio.high) == (pytest.approx(0.8, abs=0.01),) * 3
     with pytest.raises(ValueError, match="positive"):
         paired_ratio(b, np.zeros(12))
     for paired in (paired_ratio, paired_difference):
@@ -227,8 +227,8 @@ def test_paired_ratio_covers() -> None:
     hits = 0
     for _ in range(400):
         b = rng.gamma(2.0, 50.0, 30)
-        found = paired_ratio(0.9 * b * rng.gamma(20.0, 1 / 20.0, 30), b, resamples=500)
-        hits += found.low <= 0.9 <= found.high
+        ratio = paired_ratio(0.9 * b * rng.gamma(20.0, 1 / 20.0, 30), b, resamples=500)
+        hits += ratio.low <= 0.9 <= ratio.high
     assert 0.905 * 400 <= hits <= 0.99 * 400
 
 
@@ -381,9 +381,9 @@ def test_paired_matrix_equals_its_pairs(runs: int) -> None:
     for i, j in [(0, 1), (2, 3), (1, 3)]:
         one = paired_difference(totals[i], totals[j], resamples=500)
         expected = (one.estimate, one.low, one.high, one.p_value)
-        found = (matrix.estimate, matrix.low, matrix.high, matrix.p_value)
-        assert [part[i, j] for part in found] == pytest.approx(expected)
+        pair = (matrix.estimate, matrix.low, matrix.high, matrix.p_value)
+        assert [part[i, j] for part in pair] == pytest.approx(expected)
         back = (-one.estimate, -one.high, -one.low, one.p_value)
-        assert [part[j, i] for part in found] == pytest.approx(back)
+        assert [part[j, i] for part in pair] == pytest.approx(back)
     assert np.isnan(matrix.estimate.diagonal()).all()
     assert paired_matrix(totals[:1]).p_value.shape == (1, 1)

@@ -43,35 +43,35 @@ def test_sign_flips_are_exact_up_to_16_runs() -> None:
 
 
 def test_paired_ratio_is_not_negative() -> None:
-    found = paired_ratio([0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
-    assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
+    ratio = paired_ratio([0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
+    assert (ratio.estimate, ratio.low, ratio.high) == (0.0, 0.0, 0.0)
     runs = np.random.default_rng(0).normal(0.2, 1.0, size=20)
-    found = paired_ratio(runs, np.full(20, 0.5))
-    assert found.estimate == pytest.approx(2 * runs.mean())
-    assert 0.0 == found.low < found.estimate < found.high
+    ratio = paired_ratio(runs, np.full(20, 0.5))
+    assert ratio.estimate == pytest.approx(2 * runs.mean())
+    assert 0.0 == ratio.low < ratio.estimate < ratio.high
 
 
 def test_mean_interval_of_few_runs_is_students_t() -> None:
     runs = np.geomspace(1.0, 100.0, MIN_RUNS)
     for number in range(2, MIN_RUNS + 1):
         values, shaped = runs[:number], number == MIN_RUNS
-        found = mean_interval(values, level=0.9)
+        interval = mean_interval(values, level=0.9)
         half = t.ppf(0.95, number - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
-        students = [found.estimate - half, found.estimate + half]
-        assert np.allclose([found.low, found.high], students) == (not shaped)
+        students = [interval.estimate - half, interval.estimate + half]
+        assert np.allclose([interval.low, interval.high], students) == (not shaped)
 
 
 @pytest.mark.parametrize(("shift", "reached"), [(0.0, 0.0), (1.0, -1.0), (-1.0, 1.0)])
 def test_studentised_handles_samples_of_equal_values(shift: float, reached: float) -> None:
     one, many = np.ones(1), np.ones((1, 100))
-    found = studentised(0.0 * one, one, shift * many, 0.0 * many, runs=10, level=0.95)
+    band = studentised(0.0 * one, one, shift * many, 0.0 * many, runs=10, level=0.95)
     furthest = _REACH * t.ppf(0.975, 9)
-    np.testing.assert_allclose([found.low[0], found.high[0]], reached * furthest)
+    np.testing.assert_allclose([band.low[0], band.high[0]], reached * furthest)
 
 
 def test_stratified_band_has_tails_of_students_t() -> None:
     """A uniform statistic has quantiles that are their own probabilities."""
-    found = stratified_band(
+    band = stratified_band(
         lambda counts: np.linspace(0.0, 1.0, len(counts))[:, None],
         runs=5,
         tasks=2,
@@ -80,7 +80,7 @@ def test_stratified_band_has_tails_of_students_t() -> None:
         resamples=2000,
     )
     tail = norm.cdf(np.sqrt(5 / 4) * t.ppf(0.025, df=2 * 4))
-    np.testing.assert_allclose([found.low[0], found.high[0]], [tail, 1 - tail], rtol=1e-9)
+    np.testing.assert_allclose([band.low[0], band.high[0]], [tail, 1 - tail], rtol=1e-9)
 
 
 RUNS = np.random.default_rng(1).exponential(size=(40, 3))

@@ -16,7 +16,7 @@ import pytest
 from evaluation.protocol import Protocol
 from evaluation.store import Store, StoreError, log_of
 from tests.platforms import posix_only
-from tests.test_evaluation.stores import OTHER, PROTOCOL, RUNS, a_record, copy, fill, shown
+from tests.test_evaluation.stores import OTHER, PROTOCOL, RUNS, a_record, copy, fill, read_all
 
 KEYS = [run.key for run in RUNS]
 
@@ -148,7 +148,7 @@ def test_store_reports_a_flipped_byte_or_reads_on(
         data[rng.choice([i for i, byte in enumerate(data) if byte])] ^= rng.randrange(1, 256)
         damaged.write_bytes(data)
         try:
-            shown(path)
+            read_all(path)
             with Store(path, create=False) as store:
                 for key in KEYS:
                     assert store.packed(key) in (None, right[key])
@@ -171,7 +171,7 @@ def test_store_checks_protocols(whole: Path, tmp_path: Path, text: str, message:
     copy(whole, path)
     edit(path, f"UPDATE sweeps SET protocol = '{text}'")
     with pytest.raises(StoreError, match=f"cannot read the store .*{message}.*damaged"):
-        shown(path)
+        read_all(path)
 
 
 @pytest.mark.parametrize("create", [True, False])

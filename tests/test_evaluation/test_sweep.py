@@ -77,16 +77,16 @@ def test_sweep_records_failures_of_agents() -> None:
         "WrongType": "InvalidAction: action must be a whole number .* got 'left'",
     }
     results = run(protocol("Good", *bad, "random", seeds="0:1", seconds=3.0), workers=2)
-    found = reasons(results)
-    assert found.keys() == bad.keys()
+    failures = reasons(results)
+    assert failures.keys() == bad.keys()
     for agent, pattern in bad.items():
-        assert pd.Series([found[agent]]).str.match(pattern).all(), found[agent]
+        assert pd.Series([failures[agent]]).str.match(pattern).all(), failures[agent]
     assert set(results.totals["agent"]) >= {"random", f"{AGENTS}:Good"}
 
 
 def test_sweep_survives_system_exit_in_process() -> None:
-    found = reasons(run(protocol("Leaves", seeds="0:1"), workers=0))
-    assert found["Leaves"].startswith("SystemExit: enough")
+    failures = reasons(run(protocol("Leaves", seeds="0:1"), workers=0))
+    assert failures["Leaves"].startswith("SystemExit: enough")
 
 
 @pytest.mark.parametrize("workers", [0, 1])

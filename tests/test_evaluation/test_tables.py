@@ -98,14 +98,14 @@ def test_table_clips_regret_at_zero() -> None:
 
 @pytest.mark.parametrize("runs", [1, 3])
 def test_table_of_few_runs_has_a_note_and_no_intervals(runs: int) -> None:
-    found = results({"a": A[:runs], "b": B[:runs]})
-    assert found.scores().values.shape == (2, runs, 2)
-    frame = found.table(baseline="b")
+    few = results({"a": A[:runs], "b": B[:runs]})
+    assert few.scores().values.shape == (2, runs, 2)
+    frame = few.table(baseline="b")
     bounds = frame.filter(regex="_(low|high)$")
     assert bounds.isna().all(axis=None)
     assert frame["regret"].notna().all()
     note = "No intervals: they need at least 5 runs."
-    assert str(frame).count(note) == str(found.compare("a", "b")).count(note) == 2
+    assert str(frame).count(note) == str(few.compare("a", "b")).count(note) == 2
     assert "intervals" not in str(results({"a": A}).table())
     assert "<p>No intervals: they need at least 5 runs.</p>" in frame._repr_html_()
     assert "<p>" not in results({"a": A}).table()._repr_html_()
@@ -161,12 +161,12 @@ def test_table_corrects_p_values_within_a_task() -> None:
 
 def test_compare_uses_common_runs() -> None:
     holed = [np.nan, *B[1:]]
-    found = results({"a": A, "b": holed})
-    assert len(found.failures) == 2
-    pair = found.compare("a", "b").iloc[0]
+    holed_results = results({"a": A, "b": holed})
+    assert len(holed_results.failures) == 2
+    pair = holed_results.compare("a", "b").iloc[0]
     assert pair["runs"] == 4
     assert pair["difference"] == pytest.approx(STEPS * (np.mean(A[1:]) - np.mean(B[1:])))
-    scores = found.scores()
+    scores = holed_results.scores()
     assert (scores.agents, scores.tasks) == (["a", "b"], ["world 0", "world 1"])
     assert scores.values.shape == (2, 4, 2)
     np.testing.assert_allclose(scores.values[0, :, 0], 1.0 - np.array(A[1:]) / 2.0)

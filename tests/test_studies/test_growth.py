@@ -61,9 +61,9 @@ def test_growth_exponent_does_not_depend_on_the_unit() -> None:
     regret = np.random.default_rng(0).exponential(size=(6, 100))
     plain = growth_exponent(regret)
     for unit in (1e-6, 1e6):
-        found = growth_exponent(unit * regret)
+        growth = growth_exponent(unit * regret)
         expected = [plain.estimate, plain.low, plain.high]
-        np.testing.assert_allclose([found.estimate, found.low, found.high], expected)
+        np.testing.assert_allclose([growth.estimate, growth.low, growth.high], expected)
 
 
 def test_growth_exponent_needs_regret_where_its_window_begins() -> None:
@@ -81,16 +81,16 @@ def test_growth_exponent_needs_regret_where_its_window_begins() -> None:
 def test_growth_of_few_runs_by_hand(runs: int) -> None:
     """Two steps: the slope is log2 of the ratio of means, its error that of the delta method."""
     first, second = np.array([[1.0, 2.0, 4.0], [6.0, 5.0, 9.0]])[:, :runs]
-    found = growth_exponent(np.stack([first, second - first], axis=1), start=0.0)
+    growth = growth_exponent(np.stack([first, second - first], axis=1), start=0.0)
     slope = np.log2(second.mean() / first.mean())
     influence = (second / second.mean() - first / first.mean()) / np.log(2.0)
     half = t.ppf(0.975, runs - 1) * np.sqrt(np.mean(influence**2) / (runs - 1))
     expected = [slope - half, slope, slope + half]
-    np.testing.assert_allclose([found.low, found.estimate, found.high], expected)
+    np.testing.assert_allclose([growth.low, growth.estimate, growth.high], expected)
 
 
 def test_growth_exponent_skips_samples_without_regret() -> None:
     regret = np.random.default_rng(0).uniform(0.5, 1.5, size=(6, 50))
     regret[:3, 0] = 0.0
-    found = growth_exponent(regret, start=0.0)  # a logarithm of 0 would warn
-    assert np.isfinite([found.estimate, found.low, found.high]).all()
+    growth = growth_exponent(regret, start=0.0)  # a logarithm of 0 would warn
+    assert np.isfinite([growth.estimate, growth.low, growth.high]).all()
