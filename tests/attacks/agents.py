@@ -8,7 +8,6 @@ import struct
 import sys
 import time
 import zlib
-from pathlib import Path
 
 import numpy as np
 
@@ -81,26 +80,6 @@ class ForkBomb(Signals):
                 time.sleep(600)
                 os._exit(0)
         return True
-
-
-class SecondLife(Honest):
-    """Notes which arm was best, ends its process, and uses the note in its next life."""
-
-    def __init__(self, problem, rng, notes):
-        super().__init__(problem, rng)
-        name = f"note-{zlib.crc32(repr(rng.bit_generator.state).encode())}"
-        self.steps, self.note = 0, Path(notes) / name
-        self.best = int(self.note.read_text()) if self.note.exists() else None
-
-    def act(self, observation):
-        return super().act(observation) if self.best is None else self.best
-
-    def update(self, observation, action, reward):
-        super().update(observation, action, reward)
-        self.steps += 1
-        if self.best is None and self.steps == self.problem.horizon - 1:
-            self.note.write_text(str(int(np.argmax(self.sums))))
-            os._exit(1)
 
 
 class FailsOnHiddenSeeds(Honest):

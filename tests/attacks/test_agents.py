@@ -92,14 +92,6 @@ def test_sandbox_keeps_patches_from_the_judge(protocol: Protocol) -> None:
     assert sandboxed == pytest.approx(honest, rel=1e-12)
 
 
-def test_runs_are_not_started_again_after_the_end_of_a_process(
-    protocol: Protocol, tmp_path: Path
-) -> None:
-    results = played(protocol, f"SecondLife:notes={tmp_path}", "none", seeds=2)
-    assert len(results.failures) == 2
-    assert len(list(tmp_path.glob("note-*"))) == 2
-
-
 def test_judge_refuses_other_actions_than_submitted(protocol: Protocol, tmp_path: Path) -> None:
     verdict, _ = judged(protocol, "BehavesWhenWatched", tmp_path, "none")
     assert (verdict.tier, verdict.passed) == ("re-run", False)

@@ -1,4 +1,4 @@
-"""Bundles that lie, or harm whoever opens them."""
+"""Forged bundles, and bundles that attack their reader."""
 
 import os
 import shutil
@@ -12,7 +12,6 @@ import pytest
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, LeaderboardError
 from evaluation.leaderboard.submission import verify
-from evaluation.page import render
 from tests.platforms import linux_only, needs_sandbox
 from tests.test_evaluation.submissions import (
     PROTOCOL,
@@ -124,15 +123,3 @@ def test_verify_refuses_links_and_pipes(bundle: Path, name: str) -> None:
     (bundle / name).unlink()
     os.mkfifo(bundle / name)
     assert refusal(bundle)[0] == "well-formed"
-
-
-@pytest.mark.parametrize("label", ["gp-ucb\u202e", " gp-ucb", "gp-ucb\u200b"])
-def test_verify_refuses_invisible_letters(bundle: Path, label: str) -> None:
-    edit(bundle, label=label)
-    assert refusal(bundle)[0] == "well-formed"
-
-
-def test_page_shows_names_as_text() -> None:
-    label = "<script>alert(1)</script>"
-    content = {"title": label, "subtitle": "", "facts": [], "notes": [label], "boards": []}
-    assert "<script>alert" not in render({**content, "remarks": [label]})

@@ -1,4 +1,4 @@
-"""Access of the contract to the packages: everything that is not public stands here."""
+"""Access of the contract to the packages, and helpers that run commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ GOLDEN = Path(__file__).with_name("golden")
 
 
 def command(*words: str) -> list[str]:
-    """The console script with its arguments, run from this checkout."""
+    """Return the console script with its arguments, run from this checkout."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, name = project["scripts"]["periodic-gp"].partition(":")
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv[0] = 'periodic-gp'; "
@@ -53,6 +54,14 @@ def call(folder: Path, *words: str) -> str:
     )
     assert done.returncode == 0, f"{words}: {done.stdout[-800:]} {done.stderr[-1500:]}"
     return done.stdout
+
+
+def wait_until(ready: Callable[[], object], seconds: float = 120.0) -> None:
+    """Wait until a condition is true, and fail if that takes too long."""
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, f"still waiting after {seconds:g} s"
+        time.sleep(0.02)
 
 
 def example_table(folder: Path) -> str:

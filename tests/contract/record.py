@@ -16,20 +16,9 @@ from typing import Any
 from tests.contract import commands, trajectories, worlds
 from tests.contract.conftest import GOLDEN, pinned_kernel
 
-
-def envs() -> dict[str, Any]:
-    """Draws of every world."""
-    return {env_id: worlds.scalar_draws(env_id) for env_id in worlds.ids()}
-
-
-def agents() -> dict[str, Any]:
-    """Decisions of every agent that was not interrupted."""
-    return trajectories.compute(save_at=None)
-
-
 RECORDERS: dict[str, Callable[[], dict[str, Any]]] = {
-    "envs": envs,
-    "agents": agents,
+    "envs": lambda: {env_id: worlds.scalar_draws(env_id) for env_id in worlds.ids()},
+    "agents": lambda: trajectories.compute(save_at=None),
     "commands": commands.compute,
 }
 

@@ -18,12 +18,10 @@ def agent(name: str, **settings: Any) -> str:
     return f"{THIRD_PARTY}:{name}" + (f":{words}" if words else "")
 
 
-def write_protocol(
-    path: Path, agents: list[str], *, seeds: str = "0:2", horizon: int = 8, seconds: float = 60.0
-) -> Path:
+def write_protocol(path: Path, agents: list[str], *, seeds: str = "0:2", horizon: int = 8) -> Path:
     """A protocol in a TOML file."""
     text = f'envs = ["{WORLD}"]\nagents = {json.dumps(agents)}\nseeds = "{seeds}"\n'
-    text += f"horizon = {horizon}\n[limits]\nseconds = {seconds}\nmemory_mb = 1500\n"
+    text += f"horizon = {horizon}\n[limits]\nseconds = 60.0\nmemory_mb = 1500\n"
     path.write_text(text)
     return path
 

@@ -36,7 +36,6 @@ def acknowledged(path: Path, rng: random.Random) -> list[list[str]]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert worker.stdout is not None
     first = worker.stdout.readline()
     time.sleep(rng.uniform(0.0, 0.2))
     worker.kill()

@@ -1,10 +1,11 @@
 """A submission and a cheat through all tiers, from the command line."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
+from tests.contract.commands import call
 from tests.platforms import needs_sandbox
-from tests.test_evaluation.test_cli import call
 
 ROOT = Path(__file__).parents[2]
 TINY = """
@@ -23,11 +24,7 @@ def test_leaderboard_accepts_an_agent_and_refuses_a_cheat(tmp_path: Path) -> Non
     shutil.copy(ROOT / "examples" / "custom_agent.py", tmp_path / "honest.py")
     shutil.copy(ROOT / "examples" / "memorising_agent.py", tmp_path / "cheat.py")
 
-    def gp(*words: str, code: int = 0) -> str:
-        done = call(*words, cwd=tmp_path)
-        assert done.returncode == code, done.stderr + done.stdout
-        return done.stdout
-
+    gp = partial(call, tmp_path)
     for agent, out in ((honest, "one"), (cheat, "two")):
         gp("submit", agent, *OPTIONS, "--out", out)
     verified = gp("verify", "one", *OPTIONS, "--rerun", "12", "--agent", honest)

@@ -3,27 +3,18 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 import evaluation
-from tests.contract.conftest import call, command, environment
-from tests.contract.sweeps import THIRD_PARTY, agent, steps_of, write_protocol
+from tests.contract.conftest import call, command, environment, wait_until
+from tests.contract.sweeps import agent, write_protocol
 from tests.platforms import module_needs_posix
 
 module_needs_posix()
 SEEDS = 8
-
-
-def wait_until(ready: Callable[[], bool], seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, f"still waiting after {seconds:g} s"
-        time.sleep(0.05)
 
 
 class Sweep:
@@ -41,11 +32,11 @@ class Sweep:
         self.words = ("run", protocol.name, "--store", self.store.name, *where)
 
     def made(self) -> int:
-        """Agents that were made so far."""
+        """Return the number of agents made so far."""
         return len(self.log.read_text().split()) if self.log.exists() else 0
 
     def finished(self) -> int:
-        """Finished runs of the slow agent in the store."""
+        """Return the number of finished runs of the slow agent."""
         if not self.store.exists():
             return 0
         return sum(run.agent == self.slow for run in evaluation.load(self.store).runs)
@@ -92,43 +83,18 @@ def check_resumed(sweep: Sweep, how: int) -> None:
         pd.testing.assert_frame_equal(ours[timeless], theirs[timeless])
 
 
-def nightly(*values: object) -> Any:
-    return pytest.param(*values, marks=pytest.mark.nightly)
+NIGHTLY = [pytest.param(how, marks=pytest.mark.nightly) for how in (signal.SIGINT, signal.SIGTERM)]
 
 
-@pytest.mark.parametrize(
-    "how",
-    [signal.SIGKILL, nightly(signal.SIGINT), nightly(signal.SIGTERM)],
-    ids=lambda how: how.name,
-)
+@pytest.mark.parametrize("how", [signal.SIGKILL, *NIGHTLY])
 def test_sweep_resumes_locally(tmp_path: Path, how: int) -> None:
     check_resumed(Sweep(tmp_path, "--workers", "2"), how)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda how: how.name
-)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_sweep_resumes_on_dask(tmp_path: Path, how: int) -> None:
     clusters = pytest.importorskip("tests.test_evaluation.clusters")
     (tmp_path / "cluster").mkdir()
     with clusters.cluster(tmp_path / "cluster") as cluster:
         check_resumed(Sweep(tmp_path, "--dask", cluster.address), how)
-
-
-def test_sweep_runs_changed_code_again(tmp_path: Path) -> None:
-    file, log, store = tmp_path / "mine.py", tmp_path / "log", tmp_path / "s.sqlite"
-    text, named = THIRD_PARTY.read_text(), f"{file}:Good:log={log}"
-    protocol = write_protocol(tmp_path / "p.toml", [named, "random"])
-
-    def run(code: str) -> tuple[pd.DataFrame, int]:
-        """Return the steps with this code, and how many agents were made so far."""
-        file.write_text(code)
-        results = evaluation.run(protocol, store=store, workers=1)
-        return steps_of(results, named), len(log.read_text().split())
-
-    changed_text = text.replace("return self.step %", "return (1 + self.step) %")
-    first, again, changed, back = (run(code) for code in (text, text, changed_text, text))
-    assert [made for _, made in (first, again, changed, back)] == [2, 2, 4, 4]
-    assert (changed[0]["action"] != first[0]["action"]).all()
-    pd.testing.assert_frame_equal(back[0], first[0])

@@ -30,7 +30,7 @@ from periodic_envs.data.madrid.portal import parse
 from tests.fuzz.mutations import mutated
 from tests.platforms import linux_only
 from tests.test_envs.portal_files import csv, csv_line, txt, txt_line
-from tests.test_evaluation.stores import fill, shown
+from tests.test_evaluation.stores import fill, read_all
 from tests.test_evaluation.submissions import PROTOCOL, submitted
 
 MAX_MEMORY_BYTES = 2**30
@@ -55,7 +55,7 @@ def stores(folder: Path) -> Reader:
         path.write_bytes(main if in_log else mutated(main, rng))
         (folder / "s.sqlite-shm").unlink(missing_ok=True)
         (folder / "s.sqlite-wal").write_bytes(mutated(log, rng) if in_log else log)
-        return shown(path)
+        return read_all(path)
 
     return read
 

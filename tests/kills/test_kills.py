@@ -115,12 +115,11 @@ def write_files(folder: Path) -> None:
 
 def imported(folder: Path) -> set[Any]:
     """Return the imported years with a hash of their numbers."""
-    found = set()
+    years = set()
     for path in (folder / "data").rglob("*.npz"):
         with np.load(path, allow_pickle=False) as table:
-            numbers = table["magnitude_7"].tobytes()
-        found.add((path.name, hashlib.sha256(numbers).hexdigest()))
-    return found
+            years.add((path.name, hashlib.sha256(table["magnitude_7"].tobytes()).hexdigest()))
+    return years
 
 
 def whole_import(folder: Path) -> Any:

@@ -7,22 +7,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from tests.contract.conftest import wait_until
+
 distributed = pytest.importorskip("distributed")
 
 MAX_START_SECONDS = 60.0
-
-
-def wait_for(ready: Callable[[], object], seconds: float = MAX_START_SECONDS) -> None:
-    end = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < end, "it has not come to pass"
-        time.sleep(0.05)
 
 
 @dataclass
@@ -30,7 +25,7 @@ class Cluster:
     """Processes of a cluster.
 
     Attributes:
-        folder: Where they write.
+        folder: The folder of its files.
         scheduler: The scheduler's process.
         workers: The workers' processes.
     """
@@ -59,11 +54,11 @@ def _start(folder: Path, kind: str, *options: str) -> subprocess.Popen[bytes]:
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A cluster on loopback, ended at the end, however it is then."""
+    """Run a cluster on the loopback interface."""
     here = ("--host", "127.0.0.1", "--no-dashboard")
     found = Cluster(folder, _start(folder, "scheduler", *here, "--port", "0"))
     try:
-        wait_for((folder / "scheduler.json").exists)
+        wait_until((folder / "scheduler.json").exists)
         for _ in range(workers):
             found.workers.append(_start(folder, "worker", *here, "--no-nanny", "--nthreads", "1"))
         with distributed.Client(found.address, set_as_default=False) as client:

@@ -1,13 +1,13 @@
-"""Agents that do what agents must not, and one that behaves."""
+"""Agents that fail, each in its own way, and one that works."""
 
 import collections
 import contextlib
-import gc
 import itertools
 import os
 import sys
 import time
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -31,7 +31,7 @@ class Raises(Good):
         raise RuntimeError("a bad day")
 
 
-class RaisesAtBirth(Good):
+class RaisesInInit(Good):
     def __init__(self, problem, rng):
         raise RuntimeError("never born")
 
@@ -43,7 +43,7 @@ class Hangs(Good):
 
 
 class HangsStubbornly(Good):
-    """Not even the end of its time stops it."""
+    """Suppresses every exception, also that of its time limit."""
 
     def act(self, observation):
         while True:
@@ -67,18 +67,13 @@ class ReturnsNaN(Good):
         return float("nan")
 
 
-class WrongShape(Good):
-    def act(self, observation):
-        return np.zeros(7)
-
-
 class WrongType(Good):
     def act(self, observation):
         return "left"
 
 
 class DiesOnce(Good):
-    """Kills its process the first time it is run: as somebody from outside might."""
+    """Its process ends the first time that it is run."""
 
     def __init__(self, problem, rng, marker):
         super().__init__(problem, rng)
@@ -88,7 +83,7 @@ class DiesOnce(Good):
 
 
 class Counts(Good):
-    """Writes a line for every life it starts."""
+    """Writes a line for every instance."""
 
     def __init__(self, problem, rng, log, pause=0.0):
         super().__init__(problem, rng, pause)
@@ -97,7 +92,7 @@ class Counts(Good):
 
 
 class HangsInC(Good):
-    """No signal is looked at while C code runs."""
+    """Hangs in C code, which handles no signals."""
 
     def act(self, observation):
         collections.deque(itertools.count(), maxlen=0)
@@ -110,7 +105,7 @@ class Leaves(Good):
         sys.exit("enough")
 
 
-class SaysTheUnspeakable(Good):
+class RaisesUnprintable(Good):
     def act(self, observation):
         raise RuntimeError("bad \udcff \x1b[31m letters " + "x" * 10_000)
 
@@ -161,26 +156,26 @@ class Overspends(Learns):
 
 
 class Returns(Good):
-    """What it learns is not always fit to be kept."""
+    """Returns state of a kind that is usually invalid."""
+
+    states = MappingProxyType(
+        {
+            "list": [1.0],
+            "objects": {"x": np.array([None])},
+            "texts": {"x": np.array(["a"])},
+            "names": {3: np.zeros(2)},
+            "much": {"x": np.zeros(2**24)},
+            "odd": {name: np.ones(3) for name in ("t", "file", "seconds", "regret")},
+        }
+    )
 
     def __init__(self, problem, rng, what):
         super().__init__(problem, rng)
 
     @classmethod
     def train(cls, problem, envs, *, steps, rng, settings):
-        what = settings["what"]
-        odd = {"t": np.array(1.0), "file": np.zeros(2), "seconds": np.ones(1), "regret": np.ones(3)}
-        bad = {
-            "list": [1.0],
-            "objects": {"x": np.array([None])},
-            "texts": {"x": np.array(["a"])},
-            "names": {3: np.zeros(2)},
-            "much": {"x": np.zeros(2**24)},
-            "odd": odd,
-        }
-        if what in bad:
-            return bad[what]
-        return {"x": np.zeros(1)} if Path(what).exists() else "not yet"
+        ready = {"x": np.zeros(1)} if Path(settings["what"]).exists() else "not yet"
+        return cls.states.get(settings["what"], ready)
 
     @classmethod
     def after_training(cls, problem, rng, learned, settings):
@@ -189,31 +184,8 @@ class Returns(Good):
         return cls(problem, rng, **settings)
 
 
-class SearchesMemory(Good):
-    """Says 1 where any object in its process is a world, a seed of a run or a judge's record."""
-
-    def act(self, observation):
-        wanted = {"PeriodicBanditEnv", "Episode", "Run"}
-        return int(any(type(thing).__name__ in wanted for thing in gc.get_objects()))
-
-
-class SearchesFiles(Good):
-    """Says how many lines to other processes it holds, but for its own three and the judge's."""
-
-    def act(self, observation):
-        links = [os.readlink(f"/proc/self/fd/{fd}") for fd in range(3, 200) if is_open(fd)]
-        return len([link for link in links if link.startswith(("socket", "pipe"))]) - 1
-
-
-def is_open(fd):
-    with contextlib.suppress(OSError):
-        os.fstat(fd)
-        return True
-    return False
-
-
 class Rambles(Good):
-    """Writes into the judge's ear."""
+    """Writes noise to every open file."""
 
     def act(self, observation):
         for fd in range(3, 200):
@@ -223,7 +195,7 @@ class Rambles(Good):
 
 
 class AnswersAhead(Good):
-    """Says the next actions before it is asked, to look quick."""
+    """Sends actions before they are requested, to appear fast."""
 
     def act(self, observation):
         for fd in range(3, 200):

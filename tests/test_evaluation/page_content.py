@@ -1,8 +1,5 @@
-"""Content for the page without a sweep: any size, always the same, with all that can hurt."""
+"""Content for the page without a sweep: reproducible, of any size, with hostile names."""
 
-import base64
-import struct
-import zlib
 from typing import Any
 
 import numpy as np
@@ -17,7 +14,7 @@ HOSTILE = (
     "a-very-long-name-of-an-agent-that-nobody-would-ever-write-but-somebody-will-" * 2,
     "<!--%{x}<b>&amp;\u2028",
 )
-"""Names that strangers may give their agents."""
+"""Names that untrusted users may give their agents."""
 
 GOOD_NAMES = (
     "periodic-gp-ucb",
@@ -46,6 +43,11 @@ WORLDS = (
     "Madrid",
     "Replay",
 )
+PICTURE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK"
+    "+kcQAAAABJRU5ErkJggg=="
+)
+"""An image of one pixel."""
 TIERS = ("hidden-seed", "re-run", "replayed")
 
 
@@ -84,7 +86,7 @@ def _names(agents: int, hostile: bool) -> list[str]:
 
 
 def sparse() -> dict[str, Any]:
-    """As little as the format allows: two rows of one name, no bands, no pairs, no season."""
+    """Return minimal content: two rows of one name, without bands, pairs and season."""
     made = content(agents=3, envs=1, steps=5)
     only = made["boards"][0]
     only.update(references=[], pairs={"envs": [None], "all": None})
@@ -109,7 +111,7 @@ def board(
     """One board; the later a name comes, the worse it is, more or less."""
     rng = np.random.default_rng(seed)
     skill = np.sort(rng.uniform(0.12, 1.05, len(names)))
-    worlds = [_env(k, steps, rng) for k in range(envs)]
+    worlds = [_env(k, steps) for k in range(envs)]
     runs = skill[:, None, None] * rng.lognormal(0.0, 0.25, (len(names), envs, 1))
     runs = runs * rng.lognormal(0.0, 0.12, (len(names), envs, 10))
     scale = rng.uniform(60.0, 900.0, envs)
@@ -132,12 +134,12 @@ def board(
     }
 
 
-def _env(k: int, steps: int, rng: np.random.Generator) -> dict[str, Any]:
+def _env(k: int, steps: int) -> dict[str, Any]:
     name = WORLDS[k] if k < len(WORLDS) else f"Extra{k}"
     return {
         "name": f"PeriodicGP-{name}-v0",
         "about": "A smooth reward over one action that comes back every season.",
-        "picture": None if k == 2 else picture(rng),
+        "picture": None if k == 2 else PICTURE,
         "simulated": False,
         "runs": 10,
         "t": list(range(1, steps + 1)),
@@ -221,13 +223,16 @@ def _profile(runs: np.ndarray) -> dict[str, list[float]]:
 
 
 def _reference(name: str, level: float, scale: np.ndarray, steps: int) -> dict[str, Any]:
-    cells = []
-    for size in scale.tolist():
-        line = (np.linspace(0.0, 1.0, steps + 1)[1:] * level * size).tolist()
-        curve = {"mean": line, "low": line, "high": line}
-        cells.append(
-            {"normalised": [level] * 3, "regret": [level * size] * 3, "runs": 10, "curve": curve}
-        )
+    line = np.linspace(0.0, 1.0, steps + 1)[1:] * level
+    cells = [
+        {
+            "normalised": [level] * 3,
+            "regret": [level * size] * 3,
+            "runs": 10,
+            "curve": dict.fromkeys(("mean", "low", "high"), (line * size).tolist()),
+        }
+        for size in scale.tolist()
+    ]
     return {"agent": name, "envs": cells}
 
 
@@ -237,25 +242,6 @@ def _differences(names: list[str], values: np.ndarray) -> dict[str, Any]:
     mean, spread = gaps.mean(axis=2), 1.96 * gaps.std(axis=2) / np.sqrt(gaps.shape[2])
     p = np.exp(-np.abs(mean) / np.maximum(spread, 1e-9))
     tables = {"difference": mean, "low": mean - spread, "high": mean + spread, "p": p}
-    matrices = {name: _without_diagonal(table) for name, table in tables.items()}
+    diagonal = np.eye(len(names), dtype=bool)
+    matrices = {name: np.where(diagonal, None, table).tolist() for name, table in tables.items()}
     return {"agents": names, **matrices}
-
-
-def _without_diagonal(table: np.ndarray) -> list[list[float | None]]:
-    return [
-        [None if i == j else x for j, x in enumerate(line)] for i, line in enumerate(table.tolist())
-    ]
-
-
-def picture(rng: np.random.Generator) -> str:
-    """A season as a small PNG, written by hand."""
-    x, y = np.meshgrid(np.linspace(0, 4 * np.pi, 260), np.linspace(-1, 1, 120))
-    wave = np.exp(-4 * (y - 0.6 * np.sin(x + rng.uniform(0, 6))) ** 2)
-    grey = (235 - 150 * wave).astype(np.uint8)
-    lines = np.concatenate([np.zeros((len(grey), 1), np.uint8), grey], axis=1).tobytes()
-    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
-    body = b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in ((b"IHDR", head), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
-    )
-    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()

@@ -1,4 +1,4 @@
-"""Small stores, and all that is shown of one."""
+"""Small stores, and everything that commands read of one."""
 
 import shutil
 from pathlib import Path
@@ -27,7 +27,7 @@ OTHER = PROTOCOL.restricted(agents=["random"], seeds=[5])
 
 
 def a_record(run: Run, regret: float = 1.0, reason: str | None = None) -> Record:
-    """What could have come of a run of three steps."""
+    """Return a possible record of a run of three steps."""
     more: dict[str, Any] = {"seconds": 0.5, "machine": {"python": "3"}, "sources": "abc"}
     if reason is not None:
         return Record(run.key, reason, **more)
@@ -40,7 +40,7 @@ def a_record(run: Run, regret: float = 1.0, reason: str | None = None) -> Record
 
 
 def fill(path: Path, *, crashed: bool = False) -> Path:
-    """A store with two sweeps; with ``crashed``, most of it is in a log that nobody applied."""
+    """Write a store with two sweeps; with ``crashed``, most of it is in the write-ahead log."""
     begun = path.with_name("begun.sqlite") if crashed else path
     with Store(begun) as store:
         store.begin(PROTOCOL, RUNS)
@@ -55,15 +55,15 @@ def fill(path: Path, *, crashed: bool = False) -> Path:
 
 
 def copy(source: Path, target: Path) -> None:
-    """The file of a store, with its log."""
+    """Copy the file of a store and its log."""
     for ending in ("", "-wal"):
         file = source.with_name(source.name + ending)
         if file.exists():
             shutil.copyfile(file, target.with_name(target.name + ending))
 
 
-def shown(path: Path) -> list[Any]:
-    """Everything that commands can show of a store."""
+def read_all(path: Path) -> list[Any]:
+    """Return everything that commands read of a store."""
     with Store(path, create=False) as store:
         answer: list[Any] = []
         for sweep in store.sweeps():

@@ -1,4 +1,4 @@
-"""Costs of the changes of a world: against values by hand, and of results."""
+"""Costs of the changes of a world, by hand and in results."""
 
 from dataclasses import astuple
 from pathlib import Path
@@ -20,7 +20,7 @@ SHIFT, STILL = "PeriodicGP-Shift-v0", "PeriodicGP-SyntheticDiscrete-v0"
 
 
 def stretches(*lengths_and_levels: tuple[int, float]) -> list[float]:
-    """A curve of regret that stays at a level for so many steps, and then at the next."""
+    """Return regret that stays at each level for its number of steps."""
     return [level for steps, level in lengths_and_levels for _ in range(steps)]
 
 
@@ -66,7 +66,7 @@ def drawn(seed: int) -> TabularProcess:
     return process
 
 
-def test_references_record_the_season_of_each_stretch(results: Results) -> None:
+def test_references_record_changes(results: Results) -> None:
     """8 steps at first, then 12 or 5.3, then 18, 8 or 3.6."""
     shift, _ = results.tasks
     for run in results.runs:
@@ -78,7 +78,7 @@ def test_references_record_the_season_of_each_stretch(results: Results) -> None:
             assert columns["period"][0] == results.periods(shift)[shift, run.seed] == 8
 
 
-def test_results_have_the_costs_of_changes(results: Results) -> None:
+def test_results_compute_change_costs(results: Results) -> None:
     shift, _ = results.tasks
     costs = results.change_costs.set_index(["agent", "seed"])
     assert set(costs["task"]) == {shift}
@@ -95,13 +95,13 @@ def test_results_have_the_costs_of_changes(results: Results) -> None:
     assert results.select(envs=[list(results.tasks)[1]]).change_costs.empty
 
 
-def test_saved_totals_keep_the_costs_of_changes(results: Results, tmp_path: Path) -> None:
+def test_saved_totals_keep_change_costs(results: Results, tmp_path: Path) -> None:
     results.save_totals(tmp_path / "t.parquet")
     again = evaluation.load(tmp_path / "t.parquet")
     pd.testing.assert_frame_equal(again.change_costs, results.change_costs)
 
 
-def test_editions_compute_the_same_from_the_worlds(results: Results) -> None:
+def test_replay_records_changes(results: Results) -> None:
     protocol = Protocol.from_dict(results.sweep.protocol)
     found = {(run.env, run.seed): run.references() for run in replays(protocol)}
     shift, still = results.tasks

@@ -1,4 +1,4 @@
-"""Progress of long work: in a log, on a screen, and none for machines."""
+"""Progress of long work in a log and on a screen."""
 
 import sys
 import types
@@ -6,6 +6,7 @@ import types
 import pytest
 
 import evaluation
+from evaluation import console
 from evaluation.console import Reporter, say
 from evaluation.runner import Progress
 

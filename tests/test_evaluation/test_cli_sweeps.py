@@ -1,25 +1,21 @@
-"""``periodic-gp run`` and what comes after it."""
+"""``periodic-gp run`` and the commands that read its results."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from PIL import Image
 
+import evaluation
 from evaluation import protocol as protocols
 from evaluation.specs import REFERENCES
 from evaluation.store import Store
-from tests.platforms import posix_only
 from tests.test_evaluation.stores import PROTOCOL, RUNS, a_record
-from tests.test_evaluation.test_cli import WIDE, call, run
+from tests.test_evaluation.test_cli import call, error_of, run
 
 FAULTY = Path(__file__).with_name("faulty_agents.py")
+STEPS = ["agent", "env", "seed", "t", "action", "reward", "regret"]
 
 
 @pytest.fixture(scope="module")
@@ -29,35 +25,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = run("run", "smoke", "--baseline", "gp-ucb", "--workers", "2", cwd=folder)
     assert result.returncode == 0, result.stderr
     (folder / "out.txt").write_text(result.stdout)
-    (folder / "err.txt").write_text(result.stderr)
+    assert "75 of 75 runs" in result.stderr  # plain lines: no terminal
     return folder
 
 
 def test_run_prints_tables_with_intervals(folder: Path) -> None:
     out = (folder / "out.txt").read_text()
-    assert "PeriodicGP-MadridSim-v0 (online, simulated)" in out
-    assert "Minus gp-ucb [95 %]" in out
-    assert "uniform-random" in out
-    assert "All 3 tasks (online): 0 = oracle, 1 = choosing at random" in out
-    assert "75 of 75 runs" in (folder / "err.txt").read_text()  # plain lines: no terminal
+    for text in (
+        "PeriodicGP-MadridSim-v0 (online, simulated)",
+        "Minus gp-ucb [95 %]",
+        "uniform-random",
+        "All 3 tasks (online): 0 = oracle, 1 = choosing at random",
+    ):
+        assert text in out
     assert max(len(line) for line in out.splitlines()) < 200
 
 
-def test_run_again_runs_nothing(folder: Path) -> None:
-    result = call("run", "smoke", cwd=folder)
-    assert "75 of 75 runs" in result.stderr
-    assert "sweep 1" in result.stdout
-
-
-def test_that_madrid_is_simulated_is_said_once(tmp_path: Path) -> None:
-    """And not by every process of every run."""
+def test_run_warns_of_simulated_data_once(tmp_path: Path) -> None:
     options = ["--envs", "PeriodicGP-Madrid-v0", "--agents", "random", "--agents", "fixed"]
     result = run("run", "smoke", *options, "--seeds", "0:3", "--workers", "2", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stderr.count("no measurements are imported") == 1
 
 
-def test_show_json(folder: Path) -> None:
+def test_show_writes_json(folder: Path) -> None:
     result = call("show", "--json", "--baseline", "random", cwd=folder)
     content = json.loads(result.stdout)
     assert content["runs"] == content["finished"] == 75
@@ -68,14 +59,14 @@ def test_show_json(folder: Path) -> None:
     assert {r["agent"] for r in content["tracks"]["online"]["overall"]} >= {"gp-ucb", "random"}
 
 
-def test_compare(folder: Path) -> None:
+def test_compare_prints_differences(folder: Path) -> None:
     lines = call("compare", "gp-ucb", "uniform-random", cwd=folder).stdout.splitlines()
     assert len(lines) == 4
     assert "5 runs, sign-flip p = " in lines[1]
 
 
 @pytest.mark.parametrize("kind", ["curves", "phases", "profiles"])
-def test_plot(folder: Path, kind: str) -> None:
+def test_plot_draws(folder: Path, kind: str) -> None:
     result = call("plot", f"{kind}.png", "--kind", kind, cwd=folder)
     assert result.returncode == 0, result.stderr
     with Image.open(folder / f"{kind}.png") as image:
@@ -83,23 +74,23 @@ def test_plot(folder: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
-def test_export(folder: Path, suffix: str) -> None:
+def test_export_writes_steps(folder: Path, suffix: str) -> None:
     result = call("export", f"steps.{suffix}", cwd=folder)
     assert "Wrote 3,600 rows" in result.stdout
     read = pd.read_parquet if suffix == "parquet" else pd.read_csv
     frame = read(folder / f"steps.{suffix}")
-    assert list(frame.columns) == ["agent", "env", "seed", "t", "action", "reward", "regret"]
+    assert list(frame.columns) == STEPS
     one = frame[(frame.agent == "gp-ucb") & (frame.env == "PeriodicGP-Synthetic-v0")]
     assert len(one) == 300
     assert (one.groupby("seed").t.apply(list) == [list(range(60))] * 5).all()
     assert one.action.between(-1, 1).all()
-    with Store(folder / "results.sqlite", create=False) as store:
-        totals = {(c.env, c.agent, c.seed): c.regret for c in store.runs(1)}
-    sums = frame.groupby(["env", "agent", "seed"]).regret.sum()
-    assert all(sums[key] == pytest.approx(totals[key]) for key in sums.index)
+    runs = ["env", "agent", "seed"]
+    totals = evaluation.load(folder / "results.sqlite").totals.set_index(runs)["regret"]
+    sums = frame.groupby(runs).regret.sum()
+    assert sums.to_dict() == pytest.approx(totals[sums.index].to_dict())
 
 
-def test_protocols(tmp_path: Path) -> None:
+def test_protocols_writes_a_valid_file(tmp_path: Path) -> None:
     out = call("protocols").stdout
     assert all(name in out for name in protocols.names())
     smoke = protocols.Protocol.load("smoke")
@@ -109,18 +100,6 @@ def test_protocols(tmp_path: Path) -> None:
     (tmp_path / "copied.toml").write_text(text)
     assert protocols.Protocol.load(tmp_path / "copied.toml").hash == smoke.hash
     assert call("protocols", "copied.toml", cwd=tmp_path).stdout.count("# smoke, hash") == 1
-
-
-def test_own_protocol_with_a_bad_agent(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(
-        'envs = ["PeriodicGP-SyntheticDiscrete-v0"]\nseeds = "0:1"\nhorizon = 10\n'
-        f'agents = ["random", "{FAULTY}:Raises"]\n'
-    )
-    result = call("run", "mine.toml", "--workers", "1", cwd=tmp_path)
-    assert result.returncode == 1
-    assert "RuntimeError: a bad day (faulty_agents.py, line" in result.stdout
-    assert "Traceback" not in result.stderr + result.stdout
-    assert call("show", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -141,34 +120,48 @@ def test_own_protocol_with_a_bad_agent(tmp_path: Path) -> None:
         (("protocols", "nothing"), "there is no protocol 'nothing'"),
     ],
 )
-def test_one_sentence(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_commands_report_bad_input(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
     (tmp_path / "text.sqlite").write_text("hello" * 1000)
-    result = call(*arguments, cwd=tmp_path)
-    assert result.returncode == 1
-    assert message in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    assert message in error_of(*arguments, cwd=tmp_path)
     assert (tmp_path / "text.sqlite").read_text() == "hello" * 1000
 
 
-def test_json_is_json_whatever_an_agent_prints(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("show", "--sweep", "x"), "there is no sweep 'x' in results.sqlite; there are: 1 (smoke)"),
+        (("compare", "gp-ucb", "nobody"), "there is no agent 'nobody' here"),
+        (("plot", "x.png", "--agents", "gp-ubc"), "no agent 'gp-ubc' here; did you mean 'gp-ucb'"),
+        (("export", "nowhere/x.csv"), "Error: cannot write"),
+    ],
+)
+def test_commands_report_unknown_names(folder: Path, arguments: list[str], message: str) -> None:
+    assert message in error_of(*arguments, cwd=folder)
+    assert not (folder / "x.png").exists()
+
+
+def test_run_writes_json_when_agents_print(tmp_path: Path) -> None:
     talking = ("--agents", f"{FAULTY}:Talks", "--seeds", "0:1", "--workers", "1", "--json")
     result = run("run", "smoke", *talking, cwd=tmp_path)
     assert json.loads(result.stdout)["runs"] == 6
 
 
-def test_results_without_a_single_success(tmp_path: Path) -> None:
+def test_commands_read_a_sweep_of_failures(tmp_path: Path) -> None:
     failing = ("--agents", f"{FAULTY}:Raises", "--seeds", "0:1", "--workers", "1")
-    assert call("run", "smoke", *failing, cwd=tmp_path).returncode == 1
+    result = call("run", "smoke", *failing, cwd=tmp_path)
+    assert result.returncode == 1
+    assert "RuntimeError: a bad day (faulty_agents.py, line" in result.stdout
+    assert "Traceback" not in result.stderr + result.stdout
     assert call("show", "--json", cwd=tmp_path).returncode == 0
+    assert call("export", "x.csv", cwd=tmp_path).returncode == 0
     for kind in ("curves", "phases", "profiles"):
-        result = call("plot", "x.png", "--kind", kind, cwd=tmp_path)
-        assert result.returncode == 1
-        assert "to draw" in result.stderr
-    call("export", "x.csv", cwd=tmp_path)
+        assert "to draw" in error_of("plot", "x.png", "--kind", kind, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("track", ["online", REFERENCES])
-def test_a_store_with_one_finished_run(tmp_path: Path, track: str) -> None:
+def test_commands_read_a_store_with_one_finished_run(tmp_path: Path, track: str) -> None:
     with Store(tmp_path / "results.sqlite") as store:
         store.begin(PROTOCOL, RUNS)
         store.save(a_record(next(run for run in RUNS if run.track == track)))
@@ -184,53 +177,9 @@ def test_a_store_with_one_finished_run(tmp_path: Path, track: str) -> None:
         assert (result.returncode, result.stderr) == (0, ""), arguments
     compared = call("compare", "random", "ucb1", cwd=tmp_path).stdout
     assert "no world and seed on which both are finished" in compared
-    steps = ["agent", "env", "seed", "t", "action", "reward", "regret"]
-    assert list(pd.read_csv(tmp_path / "x.csv")) == steps
-    assert len(pd.read_csv(tmp_path / "x.csv")) == len(pd.read_parquet(tmp_path / "x.parquet"))
+    exported = pd.read_csv(tmp_path / "x.csv")
+    assert list(exported) == STEPS
+    assert len(exported) == len(pd.read_parquet(tmp_path / "x.parquet"))
     for kind in ("curves", "phases", "profiles"):
         result = call("plot", "x.png", "--kind", kind, cwd=tmp_path)
         assert result.returncode == 0 or "to draw" in result.stderr
-
-
-def test_unknown_run_or_agent(folder: Path) -> None:
-    result = call("show", "--sweep", "other", cwd=folder)
-    assert "there is no sweep 'other' in results.sqlite; there are: 1 (smoke)" in result.stderr
-    result = call("compare", "gp-ucb", "nobody", cwd=folder)
-    assert "there is no agent 'nobody' here" in result.stderr
-    result = call("plot", "some.png", "--agents", "gp-ubc", cwd=folder)
-    assert "there is no agent 'gp-ubc' here; did you mean 'gp-ucb'" in result.stderr
-    assert not (folder / "some.png").exists()
-    assert call("export", "nowhere/x.csv", cwd=folder).stderr.startswith("Error: cannot write")
-
-
-@posix_only
-def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
-    slow = f"{FAULTY}:Good:pause=0.01"
-    command = [sys.executable, "-m", "periodic_decisions", "run", "smoke", "--agents", slow]
-    process = subprocess.Popen(
-        [*command, "--seeds", "0:40", "--workers", "2"],
-        cwd=tmp_path,
-        env={**os.environ, **WIDE},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        # Where the tests run in the background, Ctrl-C would be ignored from the start.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    store = tmp_path / "results.sqlite"
-    while not store.exists() or _runs(store) < 3:
-        assert process.poll() is None
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to all of them
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Stopped. Finished runs are in results.sqlite." in out
-    assert "Run the same command again to go on." in out
-    assert "Traceback" not in out + err
-    assert _runs(store) >= 3
-
-
-def _runs(path: Path) -> int:
-    with Store(path, create=False) as store:
-        return sum(len(store.runs(r.id)) for r in store.sweeps())

@@ -1,8 +1,6 @@
-"""A column of results is declared once and read by every table."""
+"""Columns of results, declared once for all tables and the page."""
 
 import json
-import sys
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +11,11 @@ from evaluation import columns
 from evaluation.columns import COLUMNS, Column, columns_of
 from evaluation.page import render
 from evaluation.page.content import about_agent, board_content
-from evaluation.protocol import Protocol
 from evaluation.results import Results
-from evaluation.specs import REFERENCE_ROWS, REFERENCES
-from evaluation.store import StoredRun, StoredSweep
+from evaluation.store import SweepSource
 from evaluation.tables import overall_table, task_table
+from tests.test_evaluation.test_tables import results as results_of
 
-STEPS, SEEDS = 6, 3
 MEDIAN = Column(
     "middle_regret",
     "Middle regret",
@@ -30,45 +26,13 @@ MEDIAN = Column(
 )
 
 
-@dataclass(frozen=True)
-class Invented:
-    """Runs from nowhere: agent a loses 1, 2 and 3 in its runs, agent b twice as much."""
-
-    sweep: StoredSweep
-
-    def runs(self) -> list[StoredRun]:
-        found = []
-        for env in self.sweep.protocol["envs"]:
-            for agent, track, factor in (("a", "online", 1), ("b", "online", 2), (REFERENCES,) * 3):
-                for seed in range(SEEDS):
-                    key = json.dumps([agent, seed])
-                    regret = None if agent == REFERENCES else float(factor) * (seed + 1)
-                    known = (env["label"], agent, track, seed, None, STEPS, regret, 0.6)
-                    found.append(StoredRun(key, *known))
-        return found
-
-    def columns(self, key: str) -> dict[str, Any]:
-        agent, seed = json.loads(key)
-        steps = {"t": np.arange(STEPS)}
-        if agent == REFERENCES:
-            losses = dict.fromkeys(REFERENCE_ROWS, np.full(STEPS, 1.5))
-            return {**steps, **losses, "period": np.full(STEPS, 3.0)}
-        total = (1 if agent == "a" else 2) * (seed + 1)
-        return {**steps, "regret": np.full(STEPS, total / STEPS)}
-
-    def size(self) -> int:
-        return len(self.runs())
-
-    def machines(self) -> list[dict[str, Any]]:
-        return []
+REGRETS = {"a": [1.0, 2.0, 3.0, 4.0, 5.0], "b": [2.0, 4.0, 6.0, 8.0, 10.0]}
+"""Regrets per step; those in the second of two worlds are twice as large."""
 
 
 @pytest.fixture
 def results() -> Results:
-    envs = [{"id": "PeriodicGP-SyntheticDiscrete-v0", "label": f"world {i}"} for i in (0, 1)]
-    agents = [{"name": "random", "label": label} for label in "ab"]
-    protocol = Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:3", "horizon": 6})
-    return Results(Invented(StoredSweep(1, "", "invented", protocol.to_dict(), {}, "", "")))
+    return results_of({agent: regrets[:3] for agent, regrets in REGRETS.items()})
 
 
 @pytest.fixture
@@ -85,38 +49,28 @@ def content(results: Results) -> dict[str, Any]:
     return made
 
 
-def printed(results: Results) -> str:
-    tables = task_table(results, baseline="b"), overall_table(results, baseline="b")
-    return "\n".join(table.text(300) for table in tables)
-
-
 @pytest.mark.usefixtures("with_median")
-def test_one_entry_is_a_column_of_everything(results: Results) -> None:
-    of_tasks = results.table().set_index(["task", "agent"])
-    assert of_tasks.loc["world 1", "b"].middle_regret == 4.0
-    assert results.overall().set_index("agent").loc["a"].middle_regret == pytest.approx(2 / 9)
-    assert task_table(results).rows[0]["middle_regret"] == 2.0
-    text = printed(results)
+def test_column_is_shown_in_all_tables(results: Results) -> None:
+    of_tasks = results.table().set_index(["task", "agent"])["middle_regret"]
+    assert (of_tasks["world 1", "a"], of_tasks["world 1", "b"]) == (40.0, 80.0)
+    assert results.overall().set_index("agent").loc["a"].middle_regret == 1.0
+    tables = task_table(results, baseline="b"), overall_table(results, baseline="b")
+    text = "\n".join(table.text(300) for table in tables)
     assert text.count("Middle regret") == 3  # two tasks, and all together
-    assert "4.0000" in text
-    assert "0.2222" in text
+    assert {"80.0000", "1.0000"} <= set(text.split())
     made = json.loads(json.dumps(content(results), allow_nan=False))
     named = {"key": "middle_regret", "label": "Middle regret", "digits": 4, "interval": False}
     for place in ("columns", "world_columns"):
         assert made[place][-1] == {**named, "title": MEDIAN.description}
-    best = made["rows"][0]
-    assert best["agent"] == "a"
-    assert best["middle_regret"] == pytest.approx(2 / 9, rel=1e-4)
-    assert best["envs"][1]["middle_regret"] == 2.0
-    assert made["references"][0]["envs"][0]["middle_regret"] == 9.0
+    best, chance = made["rows"][0], made["references"][-1]
+    assert (best["agent"], best["middle_regret"]) == ("a", 1.0)
+    assert best["envs"][1]["middle_regret"] == 40.0
+    assert chance["envs"][1]["middle_regret"] == 40.0
 
 
 @pytest.mark.parametrize("runs", [3, 5])
-def test_the_page_has_intervals_where_tables_have(
-    results: Results, runs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.modules[__name__], "SEEDS", runs)
-    made = content(Results(results.source))
+def test_page_shows_intervals_of_enough_runs(runs: int) -> None:
+    made = content(results_of({agent: own[:runs] for agent, own in REGRETS.items()}))
     for row in made["rows"]:
         assert isinstance(row["profile"]["low"], list)  # runs of both worlds count together
         for world in row["envs"]:
@@ -128,7 +82,7 @@ def test_the_page_has_intervals_where_tables_have(
         assert ("low" in pairs) == ("high" in pairs) == (runs == 5)
 
 
-def test_columns_of_the_page_do_not_hide_what_else_a_row_says(results: Results) -> None:
+def test_page_columns_have_keys_of_their_own(results: Results) -> None:
     made = content(results)
     row, world = made["rows"][0], made["rows"][0]["envs"][0]
     facts = {*about_agent(AgentSpec("random")), "agent", "look", "rank", "envs", "profile"}
@@ -138,45 +92,34 @@ def test_columns_of_the_page_do_not_hide_what_else_a_row_says(results: Results) 
     assert {c["key"] for c in made["world_columns"]} == world.keys() - {"curve", "by_phase"}
 
 
-def test_the_maintainers_time_stands_for_the_authors(results: Results) -> None:
+def test_page_shows_the_judges_time(results: Results) -> None:
     times = {row["agent"]: row["ms_per_step"] for row in content(results)["rows"]}
-    assert times == {"a": 100.0, "b": 7.0}
+    assert times == {"a": 3000.0, "b": 7.0}
 
 
 @pytest.mark.parametrize(
-    ("track", "baseline", "there", "missing"),
+    ("track", "baseline", "included", "excluded"),
     [
         ("online", None, set(), {"interactions", "difference"}),
         ("online", "b", {"difference", "p_value"}, {"training_seconds"}),
         ("pretrained", None, {"interactions", "training_seconds"}, {"p_value"}),
     ],
 )
-def test_columns_are_there_when_they_apply(
-    track: str, baseline: str | None, there: set[str], missing: set[str]
+def test_columns_depend_on_track_and_baseline(
+    track: str, baseline: str | None, included: set[str], excluded: set[str]
 ) -> None:
     keys = {column.key for column in columns_of("task", track=track, baseline=baseline)}
-    assert there | {"regret", "normalised", "runs", "ms_per_step"} <= keys
-    assert not missing & keys
-    assert {"mean_rank", "better"}.isdisjoint(keys)
+    assert included | {"regret", "normalised", "runs", "ms_per_step"} <= keys
+    assert keys.isdisjoint({*excluded, "mean_rank", "better"})
 
 
-def test_a_baseline_of_nowhere_adds_nothing(results: Results) -> None:
-    """Tracks are never mixed: a baseline of one says nothing about the other."""
-    for table in (task_table, overall_table):
-        assert table(results, baseline="oracle2").text(300) == table(results).text(300)
-
-
-def test_scores_are_computed_once(results: Results) -> None:
-    assert results.scores() is results.scores()
-
-
-def test_nothing_finished_is_an_empty_table(
+def test_tables_without_finished_runs_are_empty(
     results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Invented, "runs", lambda self: [])
-    empty = Results(Invented(results.sweep))
-    assert list(empty.table()) == list(results.table())
-    assert list(empty.overall()) == list(results.overall())
-    assert len(empty.table()) == len(empty.overall()) == 0
+    monkeypatch.setattr(SweepSource, "runs", lambda self: [])
+    empty = Results(results.source)
+    for method in (Results.table, Results.overall):
+        assert list(method(empty)) == list(method(results))
+        assert len(method(empty)) == 0
     assert str(empty.table()).count("No finished runs.") == 2
     assert content(empty)["rows"] == []

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from evaluation.protocol import Protocol
 from evaluation.runner import Progress, run
 from evaluation.store import Store, StoreError
 from evaluation.workers import SweepStoppedError
+from tests.contract.conftest import wait_until
 from tests.platforms import module_needs_posix
-from tests.test_evaluation.clusters import Cluster, cluster, wait_for
+from tests.test_evaluation.clusters import Cluster, cluster
 
 module_needs_posix()
 pytest.importorskip("distributed")
@@ -56,8 +58,10 @@ def at_work(action: Callable[[], object]) -> Callable[[Progress], None]:
 
 
 def stored(path: Path) -> list[str | None]:
-    with Store(path, create=False) as store:
+    """Return the reasons of stored runs; none if the sweep has not begun."""
+    with suppress(StoreError), Store(path, create=False) as store:
         return [run.reason for run in store.runs(1)]
+    return []
 
 
 def test_sweep_survives_a_lost_worker(two_workers: Cluster, tmp_path: Path) -> None:
@@ -70,9 +74,7 @@ def test_sweep_survives_a_lost_worker(two_workers: Cluster, tmp_path: Path) -> N
     assert results.totals["regret"].tolist() == alone.totals["regret"].tolist()
 
 
-def test_sweep_stops_without_a_scheduler(
-    two_workers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_stops_without_a_scheduler(two_workers: Cluster, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     lose = at_work(two_workers.scheduler.kill)
     with pytest.raises(SweepStoppedError, match="was lost; give the same command again"):
@@ -85,7 +87,7 @@ def test_sweep_stops_without_a_scheduler(
     assert set(stored(store)) == {None}
 
 
-def test_a_worker_that_cannot_run_anything_stops_the_sweep(two_workers: Cluster) -> None:
+def test_sweep_stops_with_a_broken_worker(two_workers: Cluster) -> None:
     executor = Dask(two_workers.address)
     try:
         broken = executor.submit(3)  # type: ignore[arg-type]
@@ -95,20 +97,13 @@ def test_a_worker_that_cannot_run_anything_stops_the_sweep(two_workers: Cluster)
         executor.close()
 
 
-def test_a_silent_address_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dask_reports_a_silent_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask, "CONNECT_SECONDS", 1.0)
     with pytest.raises(DaskUnavailableError, match="no Dask scheduler answers at 'tcp://127"):
         run(protocol("Good"), dask="tcp://127.0.0.1:9")
 
 
-def kept(path: Path) -> int:
-    try:
-        return len(stored(path))
-    except StoreError:  # not begun yet
-        return 0
-
-
-def test_ctrl_c_ends_a_cluster_of_our_own(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_local_cluster(tmp_path: Path) -> None:
     """Files in the current folder are not imported."""
     for name in ("multiprocessing", "distributed", "numpy"):
         (tmp_path / f"{name}.py").write_text("open('imported', 'w')")
@@ -130,7 +125,7 @@ def test_ctrl_c_ends_a_cluster_of_our_own(tmp_path: Path) -> None:
         # Where the tests run in the background, Ctrl-C would be ignored from the start.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    wait_for(lambda: kept(tmp_path / "results.sqlite") >= 3)
+    wait_until(lambda: len(stored(tmp_path / "results.sqlite")) >= 3)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to all of them
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err

@@ -1,4 +1,4 @@
-"""Agents under delay: wherever they are, in protocols, and the study of what it costs."""
+"""Agents whose rewards arrive late: played, in protocols and replayed."""
 
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,12 @@ import pytest
 
 import evaluation
 from agents.registry import AgentSpec
-from evaluation.leaderboard.replay import replays
 from evaluation.play import play
 from evaluation.protocol import Protocol, ProtocolError
 from evaluation.runs import runs_of
 from evaluation.specs import UnknownWorldError, WorldSpec
-from evaluation.workers import execute
 from periodic_envs import DelayedReward
-from tests.test_evaluation.test_cli import call
-from tests.test_evaluation.test_sandbox import needs_sandbox
+from tests.platforms import needs_sandbox
 
 LISTENER = """
 class Listener:
@@ -43,35 +40,35 @@ def listener(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("world", ["SyntheticDiscrete", "Synthetic"])
-def test_a_delay_of_nothing_changes_nothing(world: str) -> None:
+def test_delay_of_zero_changes_nothing(world: str) -> None:
     env = gym.make(f"PeriodicGP-{world}-v0", horizon=40)
     spec = AgentSpec.parse("gp-ucb")
-    expected, found = play(env, spec, 1), play(DelayedReward(env), spec, 1)
+    expected, delayed = play(env, spec, 1), play(DelayedReward(env), spec, 1)
     for name in ("t", "action", "reward", "regret"):
-        assert np.array_equal(getattr(expected, name), getattr(found, name)), name
+        assert np.array_equal(getattr(expected, name), getattr(delayed, name)), name
 
 
-def test_agents_hear_of_each_reward_when_it_arrives(listener: str) -> None:
+def test_agents_receive_rewards_when_they_arrive(listener: str) -> None:
     env = DelayedReward(gym.make(WORLD, horizon=30), delay=4)
-    found = play(env, AgentSpec.parse(listener), 0)
-    agent: Any = found.agent
+    episode = play(env, AgentSpec.parse(listener), 0)
+    agent: Any = episode.agent
     assert [(asked, t) for asked, t, *_ in agent.heard] == [(t + 5, t) for t in range(26)]
-    assert [action for _, _, action, _ in agent.heard] == found.action[:26].tolist()
-    assert [reward for *_, reward in agent.heard] == found.reward[:26].tolist()
+    assert [action for _, _, action, _ in agent.heard] == episode.action[:26].tolist()
+    assert [reward for *_, reward in agent.heard] == episode.reward[:26].tolist()
 
 
-def test_what_is_lost_is_never_heard_but_recorded(listener: str) -> None:
+def test_lost_rewards_are_recorded_and_not_received(listener: str) -> None:
     plain = play(gym.make(WORLD, horizon=50), AgentSpec.parse(listener), 0)
     env = DelayedReward(gym.make(WORLD, horizon=50), random=3, lost=0.3)
-    found = play(env, AgentSpec.parse(listener), 0)
-    agent: Any = found.agent
+    episode = play(env, AgentSpec.parse(listener), 0)
+    agent: Any = episode.agent
     assert 20 < len(agent.heard) < 45
-    assert all(found.reward[t] == reward for _, t, _, reward in agent.heard)
+    assert all(episode.reward[t] == reward for _, t, _, reward in agent.heard)
     assert [t for _, t, *_ in agent.heard] != sorted(t for _, t, *_ in agent.heard)
-    assert (found.reward == plain.reward).all()  # this agent chooses the same whatever it hears
+    assert (episode.reward == plain.reward).all()  # this agent chooses the same whatever it hears
 
 
-def test_a_world_is_named_with_its_delay() -> None:
+def test_world_spec_holds_the_delay() -> None:
     spec = WorldSpec.parse(f"{WORLD}:delay=2,delay_random=3,delay_lost=0.5,horizon=30")
     env = spec.make()
     assert not isinstance(env, DelayedReward)
@@ -84,7 +81,7 @@ def test_a_world_is_named_with_its_delay() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("argument", "message"),
     [
         ("delay=-1", "delay must be a whole number of at least 0, got -1"),
         ("delay=2.5", "delay must be a whole number of at least 0, got 2.5"),
@@ -93,12 +90,9 @@ def test_a_world_is_named_with_its_delay() -> None:
         ("delays=2", "unknown argument 'delays'"),
     ],
 )
-def test_bad_delays(given: str, message: str) -> None:
+def test_world_spec_rejects_bad_delays(argument: str, message: str) -> None:
     with pytest.raises(UnknownWorldError, match=message):
-        WorldSpec.parse(f"{WORLD}:{given}").make()
-    protocol = Protocol.from_dict({"envs": [f"{WORLD}:{given}"], "agents": ["random"]})
-    with pytest.raises(ProtocolError, match=message):
-        runs_of(protocol)
+        WorldSpec.parse(f"{WORLD}:{argument}").make()
 
 
 def protocol(agents: list[Any], **arguments: Any) -> Protocol:
@@ -107,7 +101,7 @@ def protocol(agents: list[Any], **arguments: Any) -> Protocol:
     return Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:2", "horizon": 40})
 
 
-def test_a_delay_is_part_of_what_is_compared() -> None:
+def test_protocol_depends_on_the_delay() -> None:
     one, other = protocol(["ucb1"], delay=3), protocol(["ucb1"], delay=4)
     assert one.challenge != other.challenge
     keys = [{run.key for run in runs_of(p) if run.env == "late"} for p in (one, other)]
@@ -115,44 +109,22 @@ def test_a_delay_is_part_of_what_is_compared() -> None:
 
 
 @pytest.mark.parametrize("isolation", ["none", pytest.param("sandbox", marks=needs_sandbox)])
-def test_runs_with_delay_are_those_of_play_wherever_the_agent_is(isolation: str) -> None:
-    found = evaluation.run(
+def test_runs_with_delay_equal_those_of_play(isolation: str) -> None:
+    results = evaluation.run(
         protocol(["ucb1"], delay=3, delay_lost=0.2), workers=1, isolation=isolation
     )
-    steps = found.steps.query("env == 'late' and seed == 1")
+    steps = results.steps.query("env == 'late' and seed == 1")
     env = DelayedReward(gym.make(WORLD, horizon=40), delay=3, lost=0.2)
     expected = play(env, AgentSpec.parse("ucb1"), 1)
     assert steps["action"].tolist() == expected.action.tolist()
     np.testing.assert_allclose(steps["reward"], expected.reward)
-    now = found.steps.query("env == 'now' and seed == 1")
+    now = results.steps.query("env == 'now' and seed == 1")
     assert steps["action"].tolist() != now["action"].tolist()
-    references = found.totals.query("track == 'references' and agent == 'best-fixed'")
+    references = results.totals.query("track == 'references' and agent == 'best-fixed'")
     assert references.groupby("seed")["regret"].nunique().tolist() == [1, 1]
 
 
-def test_what_was_chosen_under_delay_is_replayed_from_the_actions_alone() -> None:
-    late = protocol(["ucb1"], delay=3).restricted(envs=["late"])
-    records = [execute(run) for run in runs_of(late) if run.agent == "ucb1"]
-    for record, replay in zip(records, replays(late), strict=True):
-        assert record.reason is None
-        again = replay.columns(record.columns["action"])
-        np.testing.assert_allclose(again["reward"], record.columns["reward"])
-        np.testing.assert_allclose(again["regret"], record.columns["regret"])
-
-
-def test_nobody_is_trained_where_rewards_come_late() -> None:
+def test_training_rejects_delay() -> None:
     agent = {"name": "gp-ucb", "track": "pretrained", "training_steps": 100}
     with pytest.raises(ProtocolError, match="cannot be trained in 'late', where rewards come late"):
         runs_of(protocol([agent], delay=3))
-
-
-def test_play_takes_a_delay() -> None:
-    totals = []
-    for world in (WORLD, f"{WORLD}:delay=50"):
-        done = call("play", world, "ucb1")
-        assert done.returncode == 0, done.stderr
-        totals.append(done.stdout.partition("regret ")[2].partition(" over")[0])
-    assert totals[0] != totals[1]
-    refused = call("play", f"{WORLD}:delay=soon", "ucb1")
-    assert refused.returncode
-    assert "delay must be a whole number of at least 0, got 'soon'" in refused.stderr

@@ -1,4 +1,4 @@
-"""Agents given as classes, specs and texts, and checked before anything is run."""
+"""Agents as classes, specs and texts, checked before anything is run."""
 
 import importlib
 import subprocess
@@ -86,7 +86,7 @@ def typed(code: str, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
+def file(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_text(CODE)
     return tmp_path / "mine.py"
 
@@ -106,14 +106,14 @@ def check(agent: Any, **more: Any) -> Protocol:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_class_of_a_notebook_is_run_and_kept(
-    notebook: types.ModuleType, tmp_path: Path, workers: int, mine: Path
+def test_run_caches_a_class_of_a_notebook(
+    notebook: types.ModuleType, tmp_path: Path, workers: int, file: Path
 ) -> None:
     store = tmp_path / "kept.sqlite"
     results = run([notebook.Whole, "random"], store=store, workers=workers)
     assert results.failures == []
     assert results.agents() == ["Whole", "random"]
-    alone = run([f"{mine}:Whole"])
+    alone = run([f"{file}:Whole"])
     regrets = [r.totals.query("agent.str.endswith('Whole')")["regret"] for r in (results, alone)]
     assert regrets[0].tolist() == regrets[1].tolist()
     seen: list[Any] = []
@@ -121,7 +121,7 @@ def test_class_of_a_notebook_is_run_and_kept(
     assert [progress.done for progress in seen] == [again.size]
 
 
-def test_fingerprint_depends_on_all_that_a_class_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fingerprint_covers_the_code_of_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
     first = fingerprint(typed(CODE, monkeypatch).Whole)
     assert fingerprint(typed("\n\n" + CODE, monkeypatch).Whole) == first
     for before, after in (("0.1 *", "0.2 *"), ("= 0.25", "= 0.5"), ("max(", "min("), ("10", "11")):
@@ -129,15 +129,15 @@ def test_fingerprint_depends_on_all_that_a_class_uses(monkeypatch: pytest.Monkey
     assert fingerprint(typed(CODE.replace("planes", "x"), monkeypatch).Whole) == first
 
 
-def test_settings_are_given_by_partial(notebook: types.ModuleType) -> None:
+def test_entries_take_settings_from_partial(notebook: types.ModuleType) -> None:
     half, all_ = (partial(notebook.Whole, epsilon=value) for value in (0.5, 1.0))
     entries = entries_of([half, all_])
-    assert [entry["label"] for entry in entries] == ["Whole:epsilon=0.5", "Whole:epsilon=1.0"]
-    assert [entry["settings"] for entry in entries] == [{"epsilon": 0.5}, {"epsilon": 1.0}]
-    assert run([half, all_]).failures == []
+    settings = {entry["label"]: entry["settings"] for entry in entries}
+    assert settings == {f"Whole:epsilon={value}": {"epsilon": value} for value in (0.5, 1.0)}
+    assert run([half, all_, notebook.made]).failures == []
 
 
-def test_specs_and_classes_of_ours_have_their_names() -> None:
+def test_entries_name_built_in_agents() -> None:
     spec = AgentSpec("gp-ucb", {"beta": "constant:2"})
     entries = entries_of([UCB1, spec, "random"])
     labels = [entry if isinstance(entry, str) else entry["label"] for entry in entries]
@@ -145,17 +145,15 @@ def test_specs_and_classes_of_ours_have_their_names() -> None:
     assert run([UCB1, AgentSpec("fixed")]).agents() == ["ucb1", "fixed"]
 
 
-def test_classes_of_modules_are_named_by_their_modules(
-    mine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(mine.parent)
+def test_entries_name_classes_by_their_module(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(file.parent)
     whole = importlib.import_module("mine").Whole
     assert name_of(whole) == "mine:Whole"
     assert run([whole, {"name": whole, "label": "again"}], workers=1).failures == []
     monkeypatch.delitem(sys.modules, "mine")
 
 
-def test_tables_of_classes_are_as_in_a_protocol(notebook: types.ModuleType) -> None:
+def test_entries_take_tables(notebook: types.ModuleType) -> None:
     agents = [
         {"name": notebook.Whole, "track": "pretrained", "label": "mine, elsewhere"},
         {"name": notebook.Whole, "settings": {}},
@@ -170,9 +168,8 @@ def test_tables_of_classes_are_as_in_a_protocol(notebook: types.ModuleType) -> N
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("agent_of", "message"),
     [
-        (lambda m: m.made, None),
         (
             lambda m: types.SimpleNamespace(act=1),
             "a class .not its instance. or a table, got namespace",
@@ -189,19 +186,11 @@ def test_tables_of_classes_are_as_in_a_protocol(notebook: types.ModuleType) -> N
         (lambda m: 7, "expected a text, an AgentSpec, a class .*, got 7"),
     ],
 )
-def test_objects_are_refused_before_anything_runs(
-    given: Any, sentence: str | None, notebook: types.ModuleType
+def test_entries_reject_bad_objects(
+    agent_of: Any, message: str, notebook: types.ModuleType
 ) -> None:
-    if sentence is None:
-        assert run([given(notebook)]).failures == []
-        return
-    with pytest.raises(ProtocolError, match=sentence):
-        run([given(notebook)])
-
-
-def test_one_agent_is_not_a_list(notebook: types.ModuleType) -> None:
-    with pytest.raises(ProtocolError, match=r"agents must be a list, got .*: write agents=\[...\]"):
-        run(notebook.Whole)
+    with pytest.raises(ProtocolError, match=message):
+        run([agent_of(notebook)])
 
 
 @pytest.mark.parametrize(
@@ -212,13 +201,18 @@ def test_one_agent_is_not_a_list(notebook: types.ModuleType) -> None:
         *("gp-ucb", "periodic-gp-ucb:time_length_scale=1", "ppo:n_steps=8"),
     ],
 )
-def test_agents_that_can_be_made_pass(mine: Path, agent: str) -> None:
-    before = protocol(agent.replace("mine:", f"{mine}:"))
+def test_check_accepts_agents_that_can_be_made(file: Path, agent: str) -> None:
+    before = protocol(agent.replace("mine:", f"{file}:"))
     assert checked_agents(before, trusted=True) == before
 
 
+@pytest.mark.parametrize("agent", ["mine:Learns", "gp-ucb"])
+def test_check_accepts_agents_that_can_be_trained(file: Path, agent: str) -> None:
+    check(trained(agent.replace("mine:", f"{file}:")))
+
+
 @pytest.mark.parametrize(
-    ("agent", "sentence"),
+    ("agent", "message"),
     [
         ("mine:Whole:windw=3", "Whole has no setting 'windw' .did you mean 'window'?"),
         ("mine:Needy", "Needy needs a setting: .*Needy:size=..."),
@@ -234,12 +228,12 @@ def test_agents_that_can_be_made_pass(mine: Path, agent: str) -> None:
         ),
     ],
 )
-def test_agents_that_cannot_be_made_are_refused(mine: Path, agent: str, sentence: str) -> None:
-    with pytest.raises(ProtocolError, match=sentence):
-        run([agent.replace("mine:", f"{mine}:")])
+def test_check_rejects_agents_that_cannot_be_made(file: Path, agent: str, message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
+        run([agent.replace("mine:", f"{file}:")])
 
 
-def test_untrusted_code_is_not_imported(tmp_path: Path) -> None:
+def test_check_does_not_import_untrusted_code(tmp_path: Path) -> None:
     (tmp_path / "bomb.py").write_text("raise SystemExit('imported')\n")
     untrusted = protocol(f"{tmp_path / 'bomb.py'}:Agent")
     assert checked_agents(untrusted, trusted=False) == untrusted
@@ -248,28 +242,25 @@ def test_untrusted_code_is_not_imported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "sentence"),
+    ("agent", "message"),
     [
         ("mine:Whole", r"cannot be trained: it has no train\(\) and after_training\(\)"),
         ("mine:Half", "cannot be trained"),
         ("mine:Plain", r"train\(\) of .*:Plain must be a @classmethod"),
         ("ucb1", "cannot be trained"),
-        ("mine:Learns", None),
-        ("gp-ucb", None),
     ],
 )
-def test_training_needs_a_trainable_class(mine: Path, agent: str, sentence: str | None) -> None:
-    name = agent.replace("mine:", f"{mine}:")
-    entry = {"name": name, "label": "x", "track": "pretrained", "training_steps": 640}
-    if sentence is None:
-        check(entry)
-    else:
-        with pytest.raises(ProtocolError, match=sentence):
-            check(entry)
+def test_check_rejects_agents_that_cannot_be_trained(file: Path, agent: str, message: str) -> None:
+    with pytest.raises(ProtocolError, match=message):
+        check(trained(agent.replace("mine:", f"{file}:")))
 
 
-def test_script_needs_no_guard(tmp_path: Path) -> None:
-    """Workers do not import the script: it would run itself again."""
+def trained(name: str) -> dict[str, Any]:
+    return {"name": name, "label": "x", "track": "pretrained", "training_steps": 640}
+
+
+def test_run_in_a_script_needs_no_main_guard(tmp_path: Path) -> None:
+    """Workers do not import the script, which would run itself again."""
     script = tmp_path / "script.py"
     script.write_text(
         CODE + "import evaluation\n"

@@ -1,14 +1,13 @@
 """Key of a result: changes with everything that the result depends on."""
 
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from agents.registry import UnknownAgentError
 from evaluation import keys
-from evaluation.keys import agent_code, agent_files, version_of
+from evaluation.keys import agent_code, agent_files
 from evaluation.limits import Limits
 from evaluation.protocol import Protocol
 from evaluation.runs import Run, runs_of
@@ -23,7 +22,7 @@ def first_run(**change: object) -> Run:
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch):
-    """Our code is read again, and again after the test."""
+    """Clear the cached hash of our code before and after the test."""
     keys.our_code.cache_clear()
     yield monkeypatch
     monkeypatch.undo()
@@ -58,14 +57,14 @@ def test_key_depends_on_our_code_and_versions(fresh, package: str) -> None:
     assert first_run().key != before.key
 
 
-def test_versions_of_libraries_count_for_their_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_depends_on_libraries_of_the_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {name: agent_code(name) for name in ("ppo", "gp-ucb")}
     monkeypatch.setattr(keys, "version_of", lambda name: "99")
     assert agent_code("ppo") != before["ppo"]
     assert agent_code("gp-ucb") == before["gp-ucb"]
 
 
-def test_third_parties_count_with_their_whole_package(
+def test_key_depends_on_the_whole_package_of_an_agent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "keyed_package"
@@ -88,7 +87,3 @@ def test_third_parties_count_with_their_whole_package(
     assert agent_files("gp-ucb") == []
     with pytest.raises(UnknownAgentError, match="no module 'no_such_module' is installed"):
         agent_files("no_such_module:Agent")
-
-
-def test_version_is_known_in_a_checkout_as_elsewhere() -> None:
-    assert version_of("periodic-gp") == version("periodic-gp")

@@ -1,6 +1,5 @@
-"""Worlds in a file of one's own: found beside the user, known to workers, and said if not."""
+"""Worlds of users: imported from the current folder, also in workers."""
 
-import os
 import subprocess
 import sys
 import warnings
@@ -40,7 +39,7 @@ class Pier(World):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A current folder that nobody imports from yet; what is imported there is forgotten again."""
+    """A current folder; its modules and worlds are removed after the test."""
     monkeypatch.chdir(tmp_path)
     before = set(sys.modules), set(gym.registry), sys.path[:]
     yield tmp_path
@@ -53,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def written(folder: Path, name: str) -> str:
-    """A world in a file, which needs another one beside it; the name of the world."""
+    """Write a world and a module that it imports; return the name of the world."""
     (folder / f"{name}_tools.py").write_text("PERIOD = 4.0\n")
     (folder / f"{name}.py").write_text(WORLD.format(name=name))
     return f"{name}:PeriodicGP-{name}-v0"
@@ -65,16 +64,15 @@ def protocol(folder: Path, world: str, agents: str = '"random"') -> str:
     return str(folder / "own.toml")
 
 
-def test_in_workers_as_in_this_process(folder: Path) -> None:
+def test_own_world_gives_the_same_numbers_in_a_worker(folder: Path) -> None:
     mine = protocol(folder, written(folder, "pier_a"))
-    there = evaluation.run(mine, workers=1)
-    here = evaluation.run(mine, workers=0)
-    assert there.failures == []
-    assert there.totals["regret"].tolist() == here.totals["regret"].tolist()
+    worker, here = (evaluation.run(mine, workers=workers) for workers in (1, 0))
+    assert worker.failures == []
+    assert worker.totals["regret"].tolist() == here.totals["regret"].tolist()
     assert sys.path[-1] == str(folder)  # last: nothing there comes before what is installed
 
 
-def test_a_world_that_a_script_has_imported_is_known_without_its_module(folder: Path) -> None:
+def test_own_world_imported_by_a_script_is_found(folder: Path) -> None:
     written(folder, "pier_b")
     script = (
         "import pier_b, evaluation\n"
@@ -84,13 +82,11 @@ def test_a_world_that_a_script_has_imported_is_known_without_its_module(folder: 
     )
     protocol(folder, "PeriodicGP-pier_b-v0")
     (folder / "script.py").write_text(script)
-    done = subprocess.run(
-        [sys.executable, "script.py"], capture_output=True, text=True, env={**os.environ}
-    )
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True)
     assert done.stdout.split() == ["0", "4"], done.stderr
 
 
-def test_a_world_of_the_script_itself_is_for_one_process(
+def test_own_world_of_a_script_needs_one_process(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = written(folder, "pier_c")
@@ -104,19 +100,17 @@ def test_a_world_of_the_script_itself_is_for_one_process(
     assert evaluation.run(mine, workers=0).failures == []
 
 
-def test_worlds_name_their_modules(folder: Path) -> None:
-    (folder / "harbours" / "north").mkdir(parents=True)
-    (folder / "harbours" / "__init__.py").touch()
-    (folder / "harbours" / "north" / "__init__.py").touch()
-    written(folder / "harbours" / "north", "pier_d")
-    code = (folder / "harbours" / "north" / "pier_d.py").read_text()
+def test_own_world_knows_its_module(folder: Path) -> None:
+    north = folder / "harbours" / "north"
+    north.mkdir(parents=True)
+    written(north, "pier_d")
+    code = (north / "pier_d.py").read_text()
     code = code.replace("from pier_d_tools", "from harbours.north.pier_d_tools")
-    (folder / "harbours" / "north" / "pier_d.py").write_text(code)
+    (north / "pier_d.py").write_text(code)
     spec = WorldSpec.parse("harbours.north.pier_d:PeriodicGP-pier_d-v0")
     look_for(spec)
-    assert module_of(spec) == "harbours.north.pier_d"
-    assert module_of(WorldSpec("PeriodicGP-Synthetic-v0")) == ""
-    assert module_of(WorldSpec("Nobody-v0")) == ""
+    others = WorldSpec("PeriodicGP-Synthetic-v0"), WorldSpec("Nobody-v0")
+    assert [module_of(each) for each in (spec, *others)] == ["harbours.north.pier_d", "", ""]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +123,7 @@ def test_worlds_name_their_modules(folder: Path) -> None:
         ("needy:PeriodicGP-Pier-v0", "cannot import 'needy': No module named 'nowhere_at_all'"),
     ],
 )
-def test_a_world_that_is_not_there(folder: Path, world: str, sentence: str) -> None:
+def test_own_world_reports_import_errors(folder: Path, world: str, sentence: str) -> None:
     (folder / "broken.py").write_text("1 / 0\n")
     (folder / "needy.py").write_text("import nowhere_at_all\n")
     with pytest.raises(UnknownWorldError, match=sentence):
@@ -138,14 +132,14 @@ def test_a_world_that_is_not_there(folder: Path, world: str, sentence: str) -> N
         evaluation.run(protocol(folder, world), workers=0)
 
 
-def test_results_are_looked_at_without_running_what_lies_around(folder: Path) -> None:
+def test_world_spec_imports_nothing(folder: Path) -> None:
     (folder / "trap.py").write_text("raise SystemExit('imported')\n")
     with pytest.raises(UnknownWorldError):
         WorldSpec.parse("trap:PeriodicGP-Trap-v0").make()
     assert str(folder) not in sys.path
 
 
-def test_failures_are_said_where_nobody_watches(folder: Path) -> None:
+def test_run_warns_of_failures(folder: Path) -> None:
     (folder / "lazy.py").write_text(
         "class Lazy:\n"
         "    def __init__(self, problem, rng):\n"

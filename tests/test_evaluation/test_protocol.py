@@ -1,4 +1,4 @@
-"""Protocols: plain data, checked before anything is run."""
+"""Protocols, checked before anything is run."""
 
 import json
 import subprocess
@@ -33,18 +33,18 @@ TABLE = {
 }
 
 
-def test_round_trip() -> None:
+def test_protocol_round_trips() -> None:
     protocol = Protocol.from_dict(TABLE)
     again = Protocol.from_dict(json.loads(json.dumps(protocol.to_dict())))
     assert again == protocol
     assert again.hash == protocol.hash
     assert protocol.limits == Limits(7, 100)
     assert [entry.label for entry in protocol.agents] == ["gp-ucb", "P"]
-    assert protocol.envs[1].label == "PeriodicGP-Madrid-v0:stations=[4,8]"
-    assert protocol.envs[1].group == "Madrid"
+    madrid = protocol.envs[1]
+    assert (madrid.label, madrid.group) == ("PeriodicGP-Madrid-v0:stations=[4,8]", "Madrid")
 
 
-def test_what_was_learned_elsewhere_is_never_online() -> None:
+def test_protocol_puts_priors_in_the_pretrained_track() -> None:
     prior = {"name": "auto-gp-ucb", "settings": {"prior": "madrid"}}
     place = "agents.auto.auto_gp_ucb:AutoGPUCB:prior=some.json"
     for entry in ("auto-gp-ucb:prior=madrid", place, prior, {**prior, "track": "pretrained"}):
@@ -55,11 +55,10 @@ def test_what_was_learned_elsewhere_is_never_online() -> None:
         assert agent_entry(entry).track == "online", entry
 
 
-def test_hash_covers_what_matters() -> None:
+def test_hash_covers_all_but_names(monkeypatch: pytest.MonkeyPatch) -> None:
     protocol = Protocol.from_dict(TABLE)
-    same = [{"name": "other"}, {"description": "else"}]
-    for change in same:
-        assert Protocol.from_dict({**TABLE, **change}).hash == protocol.hash
+    named = {"name": "other", "description": "else"}
+    assert Protocol.from_dict({**TABLE, **named}).hash == protocol.hash
     other = [
         {"seeds": "0:4"},
         {"horizon": 51},
@@ -68,42 +67,39 @@ def test_hash_covers_what_matters() -> None:
         {"limits": {"seconds": 8}},
     ]
     assert len({Protocol.from_dict({**TABLE, **c}).hash for c in other} | {protocol.hash}) == 6
-
-
-def test_hash_covers_the_version_of_the_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = Protocol.from_dict(TABLE).hash
+    before = protocol.hash
     monkeypatch.setattr("periodic_envs.WORLDS_VERSION", "99.0")
     assert Protocol.from_dict(TABLE).hash != before
 
 
-def test_hash_covers_the_data(imported_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    simulated = Protocol.from_dict(TABLE)
-    before = simulated.hash
+def test_hash_and_keys_cover_the_data(
+    imported_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def identifiers() -> set[str]:
+        protocol = Protocol.from_dict(TABLE)
+        return {protocol.hash, *(run.key for run in runs_of(protocol) if "Madrid" in run.env)}
+
+    simulated = identifiers()
     monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
-    assert Protocol.from_dict(TABLE).hash != before
-
-
-def test_frozen() -> None:
-    with pytest.raises(AttributeError):
-        Protocol.from_dict(TABLE).horizon = 3  # type: ignore[misc]
+    assert simulated.isdisjoint(identifiers())
 
 
 @pytest.mark.parametrize("name", protocols.names())
 @pytest.mark.usefixtures("peers")
-def test_every_protocol_of_the_package_can_be_run(name: str) -> None:
+def test_protocols_of_the_package_have_runs(name: str) -> None:
     protocol = Protocol.load(name)
     assert protocol.description
     assert runs_of(replace(protocol, seeds=(0,)))
 
 
-def test_madrid_2018_has_twelve_windows_each_way(madrid: Path) -> None:
+def test_protocol_madrid_2018_has_24_windows(madrid: Path) -> None:
     protocol = Protocol.load("madrid-2018")
     assert len(protocol.envs) == 24
     assert {entry.group for entry in protocol.envs} == {"Madrid 2018, max", "Madrid 2018, min"}
     assert len(set(protocol.data_fingerprints.values())) == 24
 
 
-def test_flights_has_two_windows_of_every_month() -> None:
+def test_protocol_flights_has_two_windows_per_month() -> None:
     protocol = Protocol.load("flights")
     groups = [entry.group for entry in protocol.envs]
     assert Counter(groups) == {"Flights 2013, ten days": 12, "Flights 2013, four weeks": 12}
@@ -114,29 +110,21 @@ def test_flights_has_two_windows_of_every_month() -> None:
     assert len(set(protocol.data_fingerprints.values())) == 24
 
 
-def test_own_file(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text('envs = ["PeriodicGP-Synthetic-v0"]\nagents = ["random"]\nseeds = [3, 5]\n')
-    protocol = Protocol.load(path)
-    assert protocol.name == "mine"
-    assert protocol.seeds == (3, 5)
-
-
-def test_horizon() -> None:
+def test_protocol_horizon_is_a_default() -> None:
     protocol = Protocol.from_dict(TABLE)
     assert protocol.arguments(protocol.envs[0])["horizon"] == 20  # its own
     assert protocol.arguments(protocol.envs[1])["horizon"] == 50
     long = Protocol.from_dict({**TABLE, "horizon": 100_000, "envs": TABLE["envs"][1:]})
-    assert long.arguments(long.envs[0])["horizon"] == 192  # all that there are data for
+    assert long.arguments(long.envs[0])["horizon"] == 192  # the length of the data
 
 
-def test_replayed_worlds_are_run_once(madrid: Path) -> None:
+def test_runs_of_replayed_worlds_have_one_seed(madrid: Path) -> None:
     runs = runs_of(Protocol.from_dict(TABLE))
     assert {c.seed for c in runs if c.env.startswith("PeriodicGP-Madrid")} == {0}
     assert {c.seed for c in runs if c.env.startswith("PeriodicGP-Synth")} == {0, 1, 2}
 
 
-def test_restricted() -> None:
+def test_protocol_is_restricted() -> None:
     protocol = Protocol.from_dict(TABLE).restricted(agents=["P", "random"], seeds=[7])
     assert [str(entry.spec) for entry in protocol.agents] == [
         "periodic-gp-ucb:beta=constant:2",
@@ -145,7 +133,7 @@ def test_restricted() -> None:
     assert protocol.seeds == (7,)
 
 
-def test_online_stands_for_all_agents_but_generic_rl() -> None:
+def test_protocol_expands_online() -> None:
     alone = Protocol.from_dict({**TABLE, "agents": "online"})
     assert [agent.label for agent in alone.agents] == online_names()
     assert not {"ppo", "sac"} & set(online_names())
@@ -170,33 +158,16 @@ for name in names():
         assert name == "peers"
 print(*sorted(sys.modules))
 """
-LIST_ALL = """
-import sys
-from periodic_decisions.cli import main
-sys.argv = ["periodic-gp", "protocols"]
-try:
-    main()
-except SystemExit:
-    print(*sorted(sys.modules))
-"""
 
 
-@pytest.mark.parametrize(
-    ("script", "strangers"),
-    [
-        (LOAD_ALL, {"periodic_envs", "torch", "scipy", "stable_baselines3"}),
-        (LIST_ALL, {"torch", "stable_baselines3", "sklearn"}),
-    ],
-    ids=["library", "command line"],
-)
-def test_loading_a_protocol_does_not_import_agents(script: str, strangers: set[str]) -> None:
+def test_protocol_loads_without_agents() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", LOAD_ALL], capture_output=True, text=True, check=True
     )
     modules = set(done.stdout.split())
     assert "agents.registry" in modules
-    assert not modules & strangers
-    assert not modules & {"agents.zoo", "agents.gp", "agents.auto", "agents.rl"}
+    unused = {"periodic_envs", "torch", "scipy", "stable_baselines3"}
+    assert not modules & {*unused, "agents.zoo", "agents.gp", "agents.auto", "agents.rl"}
 
 
 @pytest.mark.parametrize(
@@ -207,6 +178,8 @@ def test_loading_a_protocol_does_not_import_agents(script: str, strangers: set[s
         ({"envs": "x"}, r"a protocol: Expected `array`, got `str` - at `\$.envs`"),
         ({"envs": ["PeriodicGP-Synthetic-v0"] * 2}, "envs has 'PeriodicGP-Synthetic-v0' twice"),
         ({"envs": [{"id": "x", "args": {}}]}, "an entry of envs: .* unknown field `args`"),
+        ({"envs": ["PeriodicGP-Synth-v0"]}, "there is no environment .*Synth-v0'; did you mean"),
+        ({"envs": ["PeriodicGP-Synthetic-v0:perod=3"]}, r"'perod' \(did you mean 'period'\?\)"),
         ({"envs": [3]}, "an entry of envs: Expected `object`, got `int`"),
         ({"agents": ["gp-ubc"]}, "agents: there is no agent 'gp-ubc'; did you mean gp-ucb"),
         ({"agents": [{"name": "random", "track": "fast"}]}, "track must be one of online"),
@@ -227,51 +200,25 @@ def test_loading_a_protocol_does_not_import_agents(script: str, strangers: set[s
         ({"name": 3}, "Expected `str`, got `int` .*name"),
     ],
 )
-def test_mistakes(change: dict, message: str) -> None:
+def test_protocol_rejects_bad_fields(change: dict, message: str) -> None:
     with pytest.raises(ProtocolError, match=message):
-        Protocol.from_dict({**TABLE, **change})
+        runs_of(Protocol.from_dict({**TABLE, **change}))
 
 
-@pytest.mark.parametrize(
-    ("envs", "message"),
-    [
-        (["PeriodicGP-Synth-v0"], "there is no environment 'PeriodicGP-Synth-v0'; did you mean"),
-        (
-            ["PeriodicGP-Synthetic-v0:perod=3"],
-            r"unknown argument 'perod' \(did you mean 'period'\?\)",
-        ),
-    ],
-)
-def test_worlds_that_cannot_be_made(envs: list[str], message: str) -> None:
-    with pytest.raises(ProtocolError, match=message):
-        runs_of(Protocol.from_dict({**TABLE, "envs": envs}))
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(ProtocolError, match="there is no protocol 'smok'; did you mean 'smoke'"):
-        Protocol.load("smok")
-    with pytest.raises(ProtocolError, match="there is no file"):
-        Protocol.load(tmp_path / "x.toml")
-    path = tmp_path / "bad.toml"
-    path.write_text("envs = [")
-    with pytest.raises(ProtocolError, match=r"bad.toml is not a TOML file"):
-        Protocol.load(path)
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ProtocolError, match=r"bad.toml is not a TOML file"):
-        Protocol.load(path)
+def test_protocol_is_loaded_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('envs = ["PeriodicGP-Synthetic-v0"]\nagents = ["random"]\nseeds = [3, 5]\n')
+    protocol = Protocol.load(path)
+    assert (protocol.name, protocol.seeds) == ("mine", (3, 5))
+    for damaged in (b"envs = [", b"\xff\xfe"):
+        path.write_bytes(damaged)
+        with pytest.raises(ProtocolError, match=r"mine.toml is not a TOML file"):
+            Protocol.load(path)
 
 
 @pytest.mark.parametrize(
     ("text", "seeds"),
     [("0:3", (0, 1, 2)), ("7", (7,)), ("1,4,9", (1, 4, 9)), ([2], (2,))],
 )
-def test_seeds(text: object, seeds: tuple[int, ...]) -> None:
+def test_parse_seeds(text: object, seeds: tuple[int, ...]) -> None:
     assert parse_seeds(text) == seeds
-
-
-def test_keys_change_with_the_data(imported_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {run.key for run in runs_of(Protocol.from_dict(TABLE)) if "Madrid" in run.env}
-    monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
-    after = {run.key for run in runs_of(Protocol.from_dict(TABLE)) if "Madrid" in run.env}
-    assert before
-    assert not before & after

@@ -1,4 +1,4 @@
-"""Replay returns the rewards and regrets of a run, and the steps of a bundle its actions."""
+"""Replays of runs from their actions, and packed steps."""
 
 import gymnasium as gym
 import numpy as np
@@ -18,7 +18,6 @@ from evaluation.references import reference_regrets
 from evaluation.runner import execute_all
 from evaluation.runs import runs_of
 from evaluation.specs import REFERENCES
-from periodic_envs.env import PeriodicBanditEnv
 from tests.test_evaluation.submissions import PROTOCOL
 
 
@@ -27,6 +26,7 @@ def test_replay_returns_the_columns_of_a_run() -> None:
         {"id": "PeriodicGP-Synthetic-v0", "arguments": {"dim": 2}},
         "PeriodicGP-RideShare-v0:noise=poisson",
         "PeriodicGP-Madrid-v0",
+        "PeriodicGP-SyntheticDiscrete-v0:delay=3,delay_lost=0.2",
     ]
     table = {"envs": worlds, "agents": ["random"], "seeds": "0:2", "horizon": 20}
     protocol = Protocol.from_dict(table)
@@ -66,9 +66,8 @@ def test_uniform_regrets_are_those_of_the_references() -> None:
         ("PeriodicGP-Synthetic-v0", {"dim": 3, "horizon": 50_000}, "float64"),
     ],
 )
-def test_steps_are_read_as_they_were_written(world: str, arguments: dict, dtype: str) -> None:
+def test_read_steps_returns_written_steps(world: str, arguments: dict, dtype: str) -> None:
     env = gym.make(world, **arguments).unwrapped
-    assert isinstance(env, PeriodicBanditEnv)
     runs, rng = [Replay("a", 0, env), Replay("b", 1, env)], np.random.default_rng(0)
     assert runs[0].blank().dtype == dtype
     if env.public.n_actions:

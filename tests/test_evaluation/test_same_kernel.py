@@ -4,7 +4,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from agents.registry import AgentSpec
 from agents.zoo.gp.prior import action_kernel_of, actions_of
 from evaluation.play import problem_of
 from tests.test_envs.test_gaussian import action_covariance
@@ -32,14 +31,3 @@ def test_kernels_of_agents_equal_those_of_worlds(kind, dim, n_actions):
     points = actions.points(asked)
     np.testing.assert_allclose(kernel(points, points), stated, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(kernel.own(points), np.diagonal(stated), rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("kind", ["se", "linear"])
-def test_agent_prior_equals_the_draws_of_its_world(kind):
-    """Prior covariances of the agent as a whole: over actions and over time."""
-    _, problem = world_and_problem(action_kernel=kind, dim=2)
-    name = f"periodic-gp-ucb:action_kernel={kind},time_length_scale=1.0"
-    agent = AgentSpec.parse(name).make(problem, np.random.default_rng(0))
-    corner = np.ones((1, 2))
-    mean, deviation = agent.belief(0.0, corner)
-    assert (mean, deviation) == (pytest.approx(0.0), pytest.approx(1.0, rel=1e-3))

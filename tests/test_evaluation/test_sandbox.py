@@ -1,10 +1,9 @@
-"""The sandbox: the same numbers, and nothing of the machine to see or to change."""
+"""The sandbox: equal numbers, and isolation from the machine."""
 
 import compileall
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -12,13 +11,11 @@ import pytest
 
 from evaluation import sandbox
 from evaluation.runner import run
+from tests.contract.conftest import wait_until
+from tests.platforms import needs_sandbox
 
 from .test_sweep import protocol, reasons
 
-REQUIRED = os.environ.get("PERIODIC_GP_REQUIRE_SANDBOX") == "1"
-needs_sandbox = pytest.mark.skipif(
-    not REQUIRED and not sandbox.available(), reason=f"no sandbox: {sandbox.why_not()}"
-)
 BODY = """
 import ctypes, json, os, resource, socket, subprocess, sys, threading
 class Agent:
@@ -29,7 +26,7 @@ class Agent:
 
 
 def answer(tmp_path: Path, code: str) -> str:
-    """What a line of Python comes to in the sandbox, or the error that it ends with."""
+    """Return the value of ``found`` after Python code in the sandbox, or its error."""
     file = tmp_path / "probe.py"
     lines = "".join(f"        {line}\n" for line in code.splitlines())
     file.write_text(f"{BODY}{lines}        raise RuntimeError(repr(found))\n")
@@ -39,7 +36,7 @@ def answer(tmp_path: Path, code: str) -> str:
 
 
 @needs_sandbox
-def test_the_numbers_are_the_same() -> None:
+def test_sandbox_gives_the_same_numbers() -> None:
     worlds = {"envs": ["PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0:dim=2"]}
     names = ("random", "gp-thompson")
     alone = run(protocol(*names, horizon=5, **worlds), workers=2, isolation="sandbox").steps
@@ -48,34 +45,35 @@ def test_the_numbers_are_the_same() -> None:
 
 
 @needs_sandbox
-def test_every_failure_is_told() -> None:
-    bad = ("Raises", "RaisesAtBirth", "Exits", "Leaves", "Eats", "WrongType", "Rambles")
-    found = reasons(run(protocol(*bad, seeds="0:1"), workers=2, isolation="sandbox"))
-    assert "RuntimeError: a bad day (faulty_agents.py, line" in found["Raises"]
-    assert "never born" in found["RaisesAtBirth"]
-    assert found["Exits"] == "the agent's process ended"
-    assert "SystemExit: enough" in found["Leaves"]
-    assert "memory" in found["Eats"]
-    assert "left" in found["WrongType"]
-    assert found["Rambles"] == "the agent's process gave no answer to the question"
+def test_sandbox_reports_failures() -> None:
+    expected = {
+        "Raises": "RuntimeError: a bad day (faulty_agents.py, line",
+        "RaisesInInit": "never born",
+        "Exits": "the agent's process ended",
+        "Leaves": "SystemExit: enough",
+        "Eats": "memory",
+        "WrongType": "left",
+        "Rambles": "the agent's process gave no answer to the question",
+        "AnswersAhead": "spoke before it was asked",
+    }
+    failures = reasons(run(protocol(*expected, seeds="0:1"), workers=2, isolation="sandbox"))
+    assert {name for name, text in expected.items() if text in failures[name]} == set(expected)
 
 
 @needs_sandbox
-def test_a_stubborn_agent_is_ended_with_its_run() -> None:
+def test_sandbox_ends_with_its_run() -> None:
     found = reasons(
         run(protocol("HangsStubbornly", seeds="0:1", seconds=2.0), workers=1, isolation="sandbox")
     )
     assert "took more than 2 seconds" in found["HangsStubbornly"]
-    end = time.monotonic() + 20.0
-    while sandboxes() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not sandboxes()
+    wait_until(lambda: not sandboxes())
 
 
 def sandboxes() -> list[str]:
-    shown = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True)
-    mine = "faulty_agents.py"
-    return [line for line in shown.stdout.splitlines() if "bwrap" in line and mine in line]
+    """Return the command lines of running sandboxes with these agents."""
+    listed = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True)
+    lines = listed.stdout.splitlines()
+    return [line for line in lines if "bwrap" in line and "faulty_agents.py" in line]
 
 
 @needs_sandbox
@@ -113,7 +111,7 @@ def sandboxes() -> list[str]:
         ),
     ],
 )
-def test_nothing_to_see_and_nothing_to_change(
+def test_sandbox_hides_and_protects_the_machine(
     tmp_path: Path, monkeypatch, code: str, expected: str
 ) -> None:
     monkeypatch.setenv("SECRET_OF_THE_TEST", "1")
@@ -132,7 +130,7 @@ def test_sandbox_computes_with_the_kernels_of_its_driver(tmp_path: Path) -> None
         "import pathlib, sys; from tests.test_evaluation.test_sandbox import answer;"
         "print(answer(pathlib.Path(sys.argv[1]), \"found = os.environ['OPENBLAS_CORETYPE']\"))"
     )
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "OPENBLAS_CORETYPE": "Nehalem"},
@@ -140,18 +138,17 @@ def test_sandbox_computes_with_the_kernels_of_its_driver(tmp_path: Path) -> None
         text=True,
         check=True,
     )
-    assert "Nehalem" in said.stdout
+    assert "Nehalem" in done.stdout
 
 
 @needs_sandbox
-def test_one_agent_leaves_nothing_to_the_next(tmp_path: Path) -> None:
-    left = "found = os.path.exists('/tmp/note'); open('/tmp/note', 'w').close()"
-    assert "False" in answer(tmp_path, left)
-    assert "False" in answer(tmp_path, left)
+def test_sandbox_keeps_no_files(tmp_path: Path) -> None:
+    code = "found = os.path.exists('/tmp/note'); open('/tmp/note', 'w').close()"
+    assert all("False" in answer(tmp_path, code) for _ in range(2))
 
 
 @needs_sandbox
-def test_an_agent_of_another_package_is_found(tmp_path: Path, monkeypatch) -> None:
+def test_sandbox_imports_packages_from_their_source(tmp_path: Path, monkeypatch) -> None:
     package = tmp_path / "folder" / "guests"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("from guests.inner import Agent\n")
@@ -160,7 +157,7 @@ def test_an_agent_of_another_package_is_found(tmp_path: Path, monkeypatch) -> No
         "    def act(self, observation): return 3\n"
         "    def update(self, observation, action, reward): pass\n"
     )
-    # Compiled code that is other than its source, as nobody would notice who reads the source.
+    # Compiled code that differs from its source.
     compileall.compile_dir(package, quiet=2)
     cache = next((package / "__pycache__").glob("inner*.pyc"))
     cache.write_bytes(cache.read_bytes().replace(b"\x03\x00\x00\x00", b"\x04\x00\x00\x00"))
@@ -172,40 +169,25 @@ def test_an_agent_of_another_package_is_found(tmp_path: Path, monkeypatch) -> No
 
 
 @needs_sandbox
-def test_an_agent_cannot_say_that_the_sandbox_did_not_start(tmp_path: Path) -> None:
-    """It would void its trial, and nothing would count against it."""
+def test_sandbox_rejects_a_forged_start_failure(tmp_path: Path) -> None:
+    """An agent that could report one would not have failed."""
     reason = answer(tmp_path, f"raise type({sandbox.DID_NOT_START!r}, (Exception,), {{}})('x')")
     assert reason.startswith("the agent says: ")
 
 
 @needs_sandbox
-def test_sandbox_that_does_not_start_is_reported(monkeypatch) -> None:
+def test_sandbox_reports_its_own_failure_to_start(monkeypatch) -> None:
     monkeypatch.setattr(sandbox, "_NAMESPACES", ("--no-such-option",))
     results = run(protocol("random", seeds="0:1"), workers=0, isolation="sandbox")
     assert results.failures[0].reason.startswith("the sandbox did not start: bwrap")
 
 
-@needs_sandbox
-def test_sandboxed_agent_finds_no_world() -> None:
-    for agent in ("SearchesMemory", "AnswersAhead"):
-        results = run(protocol(agent, seeds="0:1"), workers=1, isolation="sandbox")
-        if agent == "SearchesMemory":
-            assert set(results.steps["action"]) == {0}
-        else:
-            assert "spoke before it was asked" in results.failures[0].reason
-
-
-def test_without_bubblewrap_the_reason_is_said(monkeypatch) -> None:
+def test_sandbox_reports_missing_bubblewrap(monkeypatch) -> None:
     monkeypatch.setattr(sandbox.shutil, "which", lambda name: None)
     assert "bubblewrap is not installed" in sandbox.why_not.__wrapped__()
 
 
-@pytest.mark.skipif(not REQUIRED, reason="only where the sandbox is insisted on")
-def test_the_sandbox_is_here() -> None:
-    assert sandbox.available(), sandbox.why_not()
-
-
-def test_own_processes_do_not_import_from_the_current_folder(tmp_path: Path) -> None:
+def test_own_python_ignores_the_current_folder(tmp_path: Path) -> None:
     own_python = sandbox.own_python
     for name in ("numpy", "struct", "json", "evaluation"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from here')\n")

@@ -1,4 +1,4 @@
-"""Faults that ``make mutation`` put into the statistics and no other test saw."""
+"""Edge cases of the statistics, found by ``make mutation``."""
 
 from collections.abc import Callable
 from functools import partial
@@ -26,14 +26,14 @@ from evaluation.statistics.paired import _ENUMERATED
 from evaluation.statistics.scores import stratified_band
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0])
-def test_no_interval_covers_nothing_or_everything(level: float) -> None:
+@pytest.mark.parametrize("level", [0.0, 1.0, 95])
+def test_mean_interval_rejects_bad_levels(level: float) -> None:
     with pytest.raises(ValueError, match="level"):
         mean_interval([1.0, 2.0, 3.0], level=level)
 
 
-def test_the_largest_number_of_runs_of_which_all_signs_are_tried() -> None:
-    """Up to 16 runs a p-value is a share of all patterns; with one more it is drawn by lot."""
+def test_sign_flips_are_exact_up_to_16_runs() -> None:
+    """Up to 16 runs all patterns are tried; with one more they are sampled."""
     rng = np.random.default_rng(0)
     differences = rng.normal(0.3, 1.0, 17)
     for runs, exact in ((16, True), (17, False)):
@@ -42,40 +42,36 @@ def test_the_largest_number_of_runs_of_which_all_signs_are_tried() -> None:
     assert _ENUMERATED == 16
 
 
-def test_a_ratio_of_nothing_is_nothing() -> None:
-    found = paired_ratio([0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
-    assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
-
-
-def test_a_ratio_that_could_be_nothing_begins_at_nothing() -> None:
+def test_paired_ratio_is_not_negative() -> None:
+    ratio = paired_ratio([0.0, 0.0, 0.0], [1.0, 2.0, 3.0])
+    assert (ratio.estimate, ratio.low, ratio.high) == (0.0, 0.0, 0.0)
     runs = np.random.default_rng(0).normal(0.2, 1.0, size=20)
-    found = paired_ratio(runs, np.full(20, 0.5))
-    assert found.estimate == pytest.approx(2 * runs.mean())
-    assert 0.0 == found.low < found.estimate < found.high
+    ratio = paired_ratio(runs, np.full(20, 0.5))
+    assert ratio.estimate == pytest.approx(2 * runs.mean())
+    assert 0.0 == ratio.low < ratio.estimate < ratio.high
 
 
-def test_enough_runs_are_asked_for_their_shape_and_fewer_are_not() -> None:
+def test_mean_interval_of_few_runs_is_students_t() -> None:
     runs = np.geomspace(1.0, 100.0, MIN_RUNS)
-    for values, shaped in ((runs[1:], False), (runs, True)):
-        found = mean_interval(values)
-        half = t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
-        students = [found.estimate - half, found.estimate + half]
-        assert np.allclose([found.low, found.high], students) == (not shaped)
+    for number in range(2, MIN_RUNS + 1):
+        values, shaped = runs[:number], number == MIN_RUNS
+        interval = mean_interval(values, level=0.9)
+        half = t.ppf(0.95, number - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+        students = [interval.estimate - half, interval.estimate + half]
+        assert np.allclose([interval.low, interval.high], students) == (not shaped)
 
 
 @pytest.mark.parametrize(("shift", "reached"), [(0.0, 0.0), (1.0, -1.0), (-1.0, 1.0)])
-def test_samples_of_equal_values_say_nothing_at_the_estimate_and_all_beside_it(
-    shift: float, reached: float
-) -> None:
+def test_studentised_handles_samples_of_equal_values(shift: float, reached: float) -> None:
     one, many = np.ones(1), np.ones((1, 100))
-    found = studentised(0.0 * one, one, shift * many, 0.0 * many, runs=10, level=0.95)
+    band = studentised(0.0 * one, one, shift * many, 0.0 * many, runs=10, level=0.95)
     furthest = _REACH * t.ppf(0.975, 9)
-    np.testing.assert_allclose([found.low[0], found.high[0]], reached * furthest)
+    np.testing.assert_allclose([band.low[0], band.high[0]], reached * furthest)
 
 
-def test_tails_are_those_of_students_t_stretched() -> None:
-    """Of a statistic that is uniform whatever is drawn, a quantile is its own probability."""
-    found = stratified_band(
+def test_stratified_band_has_tails_of_students_t() -> None:
+    """A uniform statistic has quantiles that are their own probabilities."""
+    band = stratified_band(
         lambda counts: np.linspace(0.0, 1.0, len(counts))[:, None],
         runs=5,
         tasks=2,
@@ -84,7 +80,7 @@ def test_tails_are_those_of_students_t_stretched() -> None:
         resamples=2000,
     )
     tail = norm.cdf(np.sqrt(5 / 4) * t.ppf(0.025, df=2 * 4))
-    np.testing.assert_allclose([found.low[0], found.high[0]], [tail, 1 - tail], rtol=1e-9)
+    np.testing.assert_allclose([band.low[0], band.high[0]], [tail, 1 - tail], rtol=1e-9)
 
 
 RUNS = np.random.default_rng(1).exponential(size=(40, 3))
@@ -102,13 +98,13 @@ SEEDED: list[Callable[..., Any]] = [
 
 
 @pytest.mark.parametrize("bounds", SEEDED, ids=lambda bounds: bounds.func.__name__)
-def test_what_nobody_seeds_is_seeded_by_zero(bounds: Callable[..., Any]) -> None:
+def test_intervals_have_seed_zero_by_default(bounds: Callable[..., Any]) -> None:
     plain, seeded, other = bounds(), bounds(seed=0), bounds(seed=1)
     np.testing.assert_array_equal(plain.low, seeded.low)
     np.testing.assert_array_equal(plain.high, seeded.high)
     assert not np.array_equal(plain.low, other.low, equal_nan=True)
 
 
-def test_signs_that_nobody_seeds_are_seeded_by_zero() -> None:
+def test_sign_flips_have_seed_zero_by_default() -> None:
     runs = RUNS[:, 0] - 0.8
     assert sign_flip_test(runs) == sign_flip_test(runs, seed=0) != sign_flip_test(runs, seed=1)

@@ -16,7 +16,7 @@ import pytest
 from evaluation.protocol import Protocol
 from evaluation.store import Store, StoreError, log_of
 from tests.platforms import posix_only
-from tests.test_evaluation.stores import OTHER, PROTOCOL, RUNS, a_record, copy, fill, shown
+from tests.test_evaluation.stores import OTHER, PROTOCOL, RUNS, a_record, copy, fill, read_all
 
 KEYS = [run.key for run in RUNS]
 
@@ -58,13 +58,6 @@ def test_store_returns_what_was_saved(tmp_path: Path) -> None:
         assert store.finished(KEYS, failures=False) == {KEYS[2]}
 
 
-def test_store_continues_the_sweep_of_the_same_protocol(tmp_path: Path) -> None:
-    with Store(tmp_path / "s.sqlite") as store:
-        first = store.begin(PROTOCOL, RUNS)
-        assert store.begin(OTHER, RUNS[:1]).id == store.sweeps()[-1].id != first.id
-        assert store.begin(PROTOCOL, RUNS).id == store.sweeps()[-1].id == first.id
-
-
 def test_store_replaces_a_failure_by_a_success_and_nothing_else(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         sweep = store.begin(PROTOCOL, RUNS)
@@ -74,10 +67,8 @@ def test_store_replaces_a_failure_by_a_success_and_nothing_else(tmp_path: Path) 
         assert (run.regret, run.reason) == (6.0, None)
 
 
-def test_store_orders_sweeps_by_turn_when_the_clock_is_set_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    times = iter(["2026-02-01", "2026-01-01", "2025-12-31"])
+def test_store_continues_sweeps_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter(["2026-02-01", "2026-01-01", "2025-12-31"])  # the clock is set back
     monkeypatch.setattr("evaluation.store._now", lambda: next(times))
     with Store(tmp_path / "s.sqlite") as store:
         first = store.begin(PROTOCOL, RUNS)
@@ -85,46 +76,25 @@ def test_store_orders_sweeps_by_turn_when_the_clock_is_set_back(
         assert store.begin(PROTOCOL, RUNS).id == store.sweeps()[-1].id == first.id
 
 
-def test_store_reports_missing_files_and_sweeps(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no store .* make one with: periodic-gp run"):
-        Store(tmp_path / "s.sqlite", create=False)
-    with pytest.raises(StoreError, match="its folder exists"):
-        Store(tmp_path / "nowhere" / "s.sqlite")
-    with Store(tmp_path / "s.sqlite") as store:
-        store.begin(PROTOCOL, RUNS)
-        with pytest.raises(LookupError, match=r"there is no sweep 'x' in .*; there are: 1 \(p\)"):
-            store.find("x")
-
-
 # --- other files, other versions, damage
 
 
-def make_foreign(path: Path) -> None:
-    edit(path, "CREATE TABLE theirs (x)")
-
-
-def make_marked(path: Path) -> None:
-    edit(path, "PRAGMA application_id = 99")
-
-
-def make_text(path: Path) -> None:
-    path.write_text("hello, this is not a database" * 50)
-
-
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("statement", "message"),
     [
-        (make_text, "damaged or not a store"),
-        (make_foreign, "is a database of another program: it is left unchanged"),
-        (make_marked, "is a database of another program"),
+        (None, "damaged or not a store"),
+        ("CREATE TABLE theirs (x)", "is a database of another program: it is left unchanged"),
+        ("PRAGMA application_id = 99", "is a database of another program"),
     ],
 )
 @pytest.mark.parametrize("create", [True, False])
 def test_store_leaves_other_files_unchanged(
-    tmp_path: Path, make, message: str, create: bool
+    tmp_path: Path, statement: str | None, message: str, create: bool
 ) -> None:
     path = tmp_path / "s.sqlite"
-    make(path)
+    path.write_text("" if statement else "hello, this is not a database" * 50)
+    if statement:
+        edit(path, statement)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=message):
         Store(path, create=create)
@@ -166,19 +136,19 @@ def test_store_checks_the_digest_of_columns(whole: Path, tmp_path: Path, junk: s
 def test_store_reports_a_flipped_byte_or_reads_on(
     whole: Path, crashed: Path, tmp_path: Path, log: bool
 ) -> None:
-    """Errors are sentences, and the steps of a run are those that were saved."""
+    """The steps that can be read are those that were saved."""
     path, source = tmp_path / "s.sqlite", crashed if log else whole
     damaged = log_of(path) if log else path
     with Store(whole) as store:
         right = {key: store.packed(key) for key in KEYS}
     rng, reported = random.Random(0), 0
-    for _ in range(100):
+    for _ in range(50):
         copy(source, path)
         data = bytearray(damaged.read_bytes())
         data[rng.choice([i for i, byte in enumerate(data) if byte])] ^= rng.randrange(1, 256)
         damaged.write_bytes(data)
         try:
-            shown(path)
+            read_all(path)
             with Store(path, create=False) as store:
                 for key in KEYS:
                     assert store.packed(key) in (None, right[key])
@@ -188,7 +158,7 @@ def test_store_reports_a_flipped_byte_or_reads_on(
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         ("{}", "one of its protocols is incomplete"),
         ('{"description": "", "envs": [{}], "agents": []}', "one of its protocols is incomplete"),
@@ -196,12 +166,12 @@ def test_store_reports_a_flipped_byte_or_reads_on(
         ("{", "Expecting property name"),
     ],
 )
-def test_store_checks_protocols(whole: Path, tmp_path: Path, text: str, sentence: str) -> None:
+def test_store_checks_protocols(whole: Path, tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "s.sqlite"
     copy(whole, path)
     edit(path, f"UPDATE sweeps SET protocol = '{text}'")
-    with pytest.raises(StoreError, match=f"cannot read the store .*{sentence}.*damaged"):
-        shown(path)
+    with pytest.raises(StoreError, match=f"cannot read the store .*{message}.*damaged"):
+        read_all(path)
 
 
 @pytest.mark.parametrize("create", [True, False])
@@ -255,7 +225,7 @@ def writer(path: Path, name: str, count: int) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def test_processes_that_write_at_once_wait_for_each_other(tmp_path: Path) -> None:
+def test_store_takes_concurrent_writers(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     writers = [writer(path, name, 60) for name in ("a", "a", "b")]
     for each in writers:
@@ -272,7 +242,6 @@ def test_store_keeps_saved_records_after_kill(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     for total, name in enumerate("abc"):
         process = writer(path, name, 10**6)
-        assert process.stdout is not None
         for _ in range(5 + 3 * total):
             last = int(process.stdout.readline())
         process.send_signal(signal.SIGKILL)

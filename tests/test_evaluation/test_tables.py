@@ -1,4 +1,4 @@
-"""Tables say what the runs say: checked on invented results."""
+"""Tables of invented results."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -26,7 +26,10 @@ def results(
     grouped: bool = False,
     tracks: Mapping[str, str] = MappingProxyType({}),
 ) -> Results:
-    """Two worlds; agent i of run j loses regrets[agent][j] per step, in the second world twice."""
+    """Return results in which run j of an agent loses ``regrets[agent][j]`` per step.
+
+    It loses twice as much in the second of the two worlds.
+    """
     seeds = 1 if grouped else len(next(iter(regrets.values())))
     ids = [f"PeriodicGP-Synthetic-v0:period={20 + i}" for i in range(4 if grouped else 2)]
     envs = [
@@ -34,12 +37,14 @@ def results(
         | ({"group": "all"} if grouped else {})
         for n, i in enumerate(ids)
     ]
+    # Settings give each name a key of its own.
     names: list[dict[str, Any]] = [
-        {"name": "random", "label": name, "track": tracks.get(name, "online")} for name in regrets
+        {
+            **{"name": "random", "label": name, "track": tracks.get(name, "online")},
+            "settings": {"unused": number},
+        }
+        for number, name in enumerate(regrets)
     ]
-    # The same agent under several names has the same key: settings tell them apart.
-    for number, entry in enumerate(names):
-        entry["settings"] = {"unused": number}
     protocol = Protocol.from_dict({"envs": envs, "agents": names, "seeds": list(range(seeds))})
     store = Store()
     runs = runs_of(protocol)
@@ -65,7 +70,7 @@ def results(
 A, B = [1.0, 1.2, 0.9, 1.4, 1.1], [1.5, 1.3, 1.6, 1.9, 1.2]
 
 
-def test_table() -> None:
+def test_table_equals_the_statistics() -> None:
     frame = results({"a": A, "b": B}).table(baseline="b").set_index(["task", "agent"])
     row = frame.loc["world 1", "a"]
     totals = 2 * STEPS * np.array(A)
@@ -83,7 +88,7 @@ def test_table() -> None:
     assert np.isnan(frame.loc["world 0", "oracle"].p_value)
 
 
-def test_regret_is_never_shown_below_zero() -> None:
+def test_table_clips_regret_at_zero() -> None:
     skewed = [0.0, 0.0, 0.0, 0.01, 9.0]
     assert mean_interval(skewed).low < 0.0
     frame = results({"a": skewed}).table()
@@ -91,21 +96,23 @@ def test_regret_is_never_shown_below_zero() -> None:
     assert (frame["normalised_low"].dropna() >= 0.0).all()
 
 
-def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> None:
-    found = results({"a": A[:3], "b": B[:3]})
-    frame = found.table(baseline="b")
+@pytest.mark.parametrize("runs", [1, 3])
+def test_table_of_few_runs_has_a_note_and_no_intervals(runs: int) -> None:
+    few = results({"a": A[:runs], "b": B[:runs]})
+    assert few.scores().values.shape == (2, runs, 2)
+    frame = few.table(baseline="b")
     bounds = frame.filter(regex="_(low|high)$")
     assert bounds.isna().all(axis=None)
     assert frame["regret"].notna().all()
     note = "No intervals: they need at least 5 runs."
-    assert str(frame).count(note) == str(found.compare("a", "b")).count(note) == 2
+    assert str(frame).count(note) == str(few.compare("a", "b")).count(note) == 2
     assert "intervals" not in str(results({"a": A}).table())
     assert "<p>No intervals: they need at least 5 runs.</p>" in frame._repr_html_()
     assert "<p>" not in results({"a": A}).table()._repr_html_()
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("runs", "note"),
     [
         (2, "No intervals: over 2 tasks they need at least 3 runs each."),
         (
@@ -116,21 +123,17 @@ def test_few_runs_have_no_interval_and_the_table_says_how_many_it_needs() -> Non
         (5, None),
     ],
 )
-def test_over_all_tasks_runs_count_together_and_the_table_says_so(
-    runs: int, said: str | None
-) -> None:
+def test_overall_notes_how_runs_count(runs: int, note: str | None) -> None:
     frame = results({"a": A[:runs], "b": B[:runs]}).overall()
     last = str(frame).split("\n\n")[-1].replace("\n", " ")
-    assert last == said if said else "ntervals" not in last
+    assert last == note if note else "ntervals" not in last
     assert frame["normalised_low"].isna().all() == (runs < 3)
     counted = results({"a": A[:runs], "b": B[:runs]}).overall(baseline="b")
     assert counted[["mean_rank_low", "better_high"]].isna().all(axis=None) == (runs < 5)
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 4, 5, 30])
-def test_the_least_number_of_runs_is_that_of_the_rule(
-    tasks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_least_runs_follows_the_rule(tasks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     every = AllTasks(results({"a": A}), "online", None)
     for runs in range(1, 7):
         monkeypatch.setattr(
@@ -139,41 +142,37 @@ def test_the_least_number_of_runs_is_that_of_the_rule(
         assert every.is_enough == ((runs - 1) * tasks >= 4) == (runs >= least_runs(tasks))
 
 
-def test_a_difference_needs_common_runs() -> None:
+def test_table_needs_common_runs_for_differences() -> None:
     late = [np.nan, np.nan, *A, 1.0, 1.3]
     early = [*B, 1.4, 1.7, np.nan, np.nan]
-    frame = results({"a": late, "b": early}).table(baseline="b").set_index("agent")
-    assert frame.loc["a", "regret_low"].notna().all()
-    assert frame.loc["a", "difference_low"].notna().all()
     fewer = [np.nan, np.nan, np.nan, *A, 1.3]
-    frame = results({"a": fewer, "b": early}).table(baseline="b").set_index("agent")
-    assert frame.loc["a", "regret_low"].notna().all()
-    assert frame.loc["a", "difference"].notna().all()
-    assert frame.loc["a", "difference_low"].isna().all()
+    for regrets, has_interval in ((late, True), (fewer, False)):
+        frame = results({"a": regrets, "b": early}).table(baseline="b").set_index("agent")
+        assert frame.loc["a", ["regret_low", "difference"]].notna().all(axis=None)
+        assert (frame.loc["a", "difference_low"].notna() == has_interval).all()
 
 
-def test_holm_counts_the_agents_of_a_task() -> None:
+def test_table_corrects_p_values_within_a_task() -> None:
     one = results({"a": A, "b": B}).table(baseline="b")
     three = results({"a": A, "b": B, "c": A, "d": A}).table(baseline="b")
     alone, among = (f.query("agent == 'a' and task == 'world 0'").p_value for f in (one, three))
     assert among.item() == pytest.approx(min(1.0, 3 * alone.item()))
 
 
-def test_pairs_are_common_runs() -> None:
+def test_compare_uses_common_runs() -> None:
     holed = [np.nan, *B[1:]]
-    found = results({"a": A, "b": holed})
-    assert len(found.failures) == 2
-    pair = found.compare("a", "b").iloc[0]
+    holed_results = results({"a": A, "b": holed})
+    assert len(holed_results.failures) == 2
+    pair = holed_results.compare("a", "b").iloc[0]
     assert pair["runs"] == 4
     assert pair["difference"] == pytest.approx(STEPS * (np.mean(A[1:]) - np.mean(B[1:])))
-    scores = found.scores()
-    assert scores.agents == ["a", "b"]
-    assert scores.tasks == ["world 0", "world 1"]
+    scores = holed_results.scores()
+    assert (scores.agents, scores.tasks) == (["a", "b"], ["world 0", "world 1"])
     assert scores.values.shape == (2, 4, 2)
     np.testing.assert_allclose(scores.values[0, :, 0], 1.0 - np.array(A[1:]) / 2.0)
 
 
-def test_overall() -> None:
+def test_overall_ranks_agents() -> None:
     frame = results({"b": B, "a": A}).overall(baseline="b").set_index("agent")
     assert list(frame.index) == ["a", "b"]  # the best first
     assert frame.loc["a", "mean_rank"] < frame.loc["b", "mean_rank"]
@@ -183,7 +182,7 @@ def test_overall() -> None:
     assert frame.loc["a", "better"] == pytest.approx(pairs)
 
 
-def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
+def test_table_joins_the_windows_of_a_group() -> None:
     found = results({"a": A[:4], "b": B[:4]}, grouped=True)
     frame = found.table(baseline="b").set_index(["task", "agent"])
     row = frame.loc["all", "a"]
@@ -191,30 +190,3 @@ def test_windows_of_a_group_are_the_runs_of_one_row() -> None:
     assert row.regret == pytest.approx(STEPS * np.mean(A[:4]))
     assert row.difference == pytest.approx(STEPS * (np.mean(A[:4]) - np.mean(B[:4])))
     assert found.curves("all", "a").regret.shape == (4, STEPS)
-
-
-def test_a_single_run_has_no_interval() -> None:
-    row = results({"a": A[:1], "b": B[:1]}).table(baseline="b").iloc[0]
-    assert np.isnan(row.regret_low)
-    assert np.isnan(row.regret_high)
-    assert row.regret == pytest.approx(STEPS * A[0])
-    scores = results({"a": A[:1], "b": B[:1]}).scores()
-    assert scores.values.shape == (2, 1, 2)
-    assert scores.agents == ["a", "b"]
-
-
-def test_tracks_are_never_mixed() -> None:
-    envs = ["PeriodicGP-SyntheticDiscrete-v0"]
-    agents = [{"name": "random"}, {"name": "random", "track": "pretrained", "label": "trained"}]
-    protocol = Protocol.from_dict({"envs": envs, "agents": agents, "seeds": "0:2", "horizon": 5})
-    from evaluation.runner import run
-
-    found = run(protocol, workers=0)
-    assert found.tracks == ["online", "pretrained"]
-    for track, mine, other in (
-        ("online", "random", "trained"),
-        ("pretrained", "trained", "random"),
-    ):
-        names = set(found.table(track=track)["agent"])
-        assert mine in names
-        assert other not in names

@@ -70,14 +70,9 @@ def test_site_pages_open_from_disk(site: Path, opened: Callable[..., Watched], l
         page.goto((site / name).as_uri())
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
         until(page, lambda: page.evaluate(PICTURES))
-        red, green, blue = _colour(page.evaluate(LETTERS))
-        assert (min(red, green, blue) > 128) == (look == "dark"), name
+        colour = page.evaluate(LETTERS)[4:-1].split(",")[:3]
+        assert (min(map(float, colour)) > 128) == (look == "dark"), name
     assert [url for url in watched.requests if not url.startswith(("file:", "data:"))] == []
-
-
-def _colour(text: str) -> tuple[int, int, int]:
-    red, green, blue = (int(float(part)) for part in text[4:-1].split(",")[:3])
-    return red, green, blue
 
 
 def test_site_scrolls_wide_tables_on_a_phone(site: Path, opened: Callable[..., Watched]) -> None:

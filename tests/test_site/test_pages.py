@@ -4,11 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
-import numpy as np
 import pytest
 
-import periodic_envs  # noqa: F401 (registers the ids)
 from evaluation.protocol import Protocol
 from tests.lowest import tomllib
 from tests.test_evaluation.test_cli import call
@@ -71,24 +68,6 @@ def test_code_for_users_of_stable_baselines3_runs(
     text = (ROOT / "docs" / "howto" / "from_sb3.md").read_text(encoding="utf-8")
     (command,) = (c for block in shell_blocks(text) for c in shell_commands(block))
     assert call(*command).returncode == 0
-
-
-def test_vec_monitor_records_batches() -> None:
-    monitor = pytest.importorskip("stable_baselines3.common.vec_env").VecMonitor
-    from agents.rl.vec_env import BatchEnv
-
-    envs = gym.make_vec(
-        "PeriodicGP-SyntheticDiscrete-v0",
-        3,
-        horizon=4,
-        vectorization_mode="vector_entry_point",
-        autoreset_mode="SameStep",
-    )
-    watched = monitor(BatchEnv(envs))
-    watched.reset()
-    for _ in range(4):
-        infos = watched.step(np.zeros(3, dtype=int))[3]
-    assert [info["episode"]["l"] for info in infos] == [4, 4, 4]
 
 
 def test_formats_page_shows_a_valid_protocol() -> None:
