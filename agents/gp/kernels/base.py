@@ -264,7 +264,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Sum(Kernel):
-    """Sum of separable terms, the result of + and *."""
+    """Sum of separable terms, the result of ``+`` and ``*``."""
 
     parts: tuple[Term, ...]
 

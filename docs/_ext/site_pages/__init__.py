@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from site_pages.board import Board
+from site_pages.board import write_leaderboard
 from site_pages.repository import ROOT, rewritten
 
 CACHE = ROOT / "out" / "site-cache"
@@ -24,22 +24,12 @@ def _generate(app: Any) -> None:
     for old in CACHE.glob("notebooks*"):
         if old != Path(app.config.nb_execution_cache_path):
             shutil.rmtree(old)
-    app.board = Board(CACHE)
-    app.board.start()
-    try:
-        generate(Path(app.srcdir), cache=CACHE, say=logger.info)
-    except BaseException:
-        app.board.give_up()
-        raise
+    generate(Path(app.srcdir), cache=CACHE, say=logger.info)
 
 
 def _finish(app: Any, error: Exception | None) -> None:
-    from sphinx.errors import ExtensionError
-
-    if error is not None:
-        app.board.give_up()
-    elif said := app.board.finish(Path(app.outdir)):
-        raise ExtensionError(f"the leaderboard's page could not be made: {said}")
+    if error is None:
+        write_leaderboard(Path(app.outdir))
 
 
 def _read_source(app: Any, docname: str, content: list[str]) -> None:

@@ -40,7 +40,7 @@ _FENCE = re.compile(r"^(```+|~~~+|:::+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
 
 def hash_of(*folders: Path) -> str:
-    """A hash of all files in folders: what was made of them is made anew where it is another."""
+    """Return a hash of all files in folders, the key of what is made from them."""
     found = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*")):
