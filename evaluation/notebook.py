@@ -25,16 +25,24 @@ _INCIDENTAL = {
 """Attributes of a class that do not decide what it does, or where it was typed."""
 
 
+_defined: dict[str, bytes] = {}
+"""Agents that ``define`` has put into ``__main__``, by value."""
+
+
 def pickled(name: str) -> bytes:
     """Return an agent of ``__main__`` by value: workers cannot import it."""
     return bytes(cloudpickle.dumps(getattr(sys.modules["__main__"], name.removeprefix(MAIN))))
 
 
 def define(name: str, code: bytes) -> None:
-    """Put a pickled agent where its name says, unless this is the process that defined it."""
-    own = name.removeprefix(MAIN)
-    if code and not hasattr(sys.modules["__main__"], own):
-        setattr(sys.modules["__main__"], own, cloudpickle.loads(code))
+    """Put a pickled agent where its name says, unless this is the process that defined it.
+
+    The workers of a cluster outlive a sweep, and may have an earlier definition.
+    """
+    own, main = name.removeprefix(MAIN), sys.modules["__main__"]
+    if code and (_defined.get(own, code) != code or not hasattr(main, own)):
+        setattr(main, own, cloudpickle.loads(code))
+        _defined[own] = code
 
 
 def fingerprint(made: Any) -> str:

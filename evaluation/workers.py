@@ -232,9 +232,11 @@ def serve(pipe: Connection, variables: dict[str, str]) -> None:
     os.environ.update(variables)
     # The driver has given these warnings already.
     warnings.simplefilter("ignore", SimulatedDataWarning)
-    warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
+    warnings.filterwarnings("ignore", message=".*readings are missing and filled by missing=")
     with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
-        while True:
+        threads = threading.active_count()
+        # A thread that an agent left behind could end or disturb the runs of others.
+        while threading.active_count() == threads:
             run = pipe.recv()
             pipe.send("started")
             pipe.send(execute(run))

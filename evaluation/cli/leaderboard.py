@@ -128,6 +128,7 @@ def open_edition(
     protocol: ProtocolOption = "edition",
 ) -> None:
     """Open an edition with a protocol."""
+    judging.check_protocol(Protocol.load(protocol))
     edition = Edition.open(folder, protocol)
     say(f"Opened edition {edition.name} in {folder}\nHead of the log: {edition.head}")
 

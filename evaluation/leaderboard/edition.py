@@ -13,16 +13,18 @@ published head shows whether a line was changed, removed or added before it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 import numpy as np
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from evaluation.leaderboard.bundle import (
     BundleError,
@@ -50,6 +52,7 @@ from periodic_envs.files import write_durably
 
 PROTOCOL, LOG, SUBMISSIONS = "protocol.toml", "log.jsonl", "submissions"
 MAX_LOG_BYTES = 2**28
+MAX_WAIT_SECONDS = 10.0  # for another process that changes the edition
 
 
 class _Line(
@@ -107,7 +110,7 @@ class Judged(_Line, frozen=True, tag="judged"):
     nonce: str
     seeds: tuple[str, ...]
     regrets: dict[str, dict[str, tuple[float | None, ...]]]
-    ms_per_step: dict[str, float]
+    ms_per_step: dict[str, Annotated[float, msgspec.Meta(ge=0)]]
     verdicts: dict[str, Verdict]
 
 
@@ -152,6 +155,7 @@ class Edition:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.name = folder, folder.name
+        self._lock = FileLock(folder / "log.lock", timeout=MAX_WAIT_SECONDS)
         self.read()
 
     @classmethod
@@ -226,9 +230,24 @@ class Edition:
                 "recorded batch is judged or abandoned before anything else"
             )
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from changing the edition; read its log as it is now."""
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise LeaderboardError(
+                f"another process is changing edition {self.name}: wait until it has ended"
+            ) from None
+        try:
+            self.read()
+            yield
+        finally:
+            self._lock.release()
+
     def append(self, line: Line) -> None:
         """Append a line to the log."""
-        with FileLock(self.folder / "log.lock"):
+        with self.locked():
             before = self.read()
             self._check_next(line)
             stamped = msgspec.structs.replace(
@@ -248,13 +267,15 @@ class Edition:
         submission = read_submission(bundle, self.protocol)
         check_regrets(submission, self.protocol)
         manifest, actions = submission.manifest, actions_digest(submission)
-        for line in self.lines:
-            if isinstance(line, Added) and line.actions == actions:
-                raise BundleError(f"its actions are those of submission {line.submission[:12]}")
-        folder = self.folder / SUBMISSIONS / manifest.id
-        if not folder.exists():
-            write_bundle(folder, manifest, submission.steps)
-        self.append(Added(submission=manifest.id, actions=actions))
+        with self.locked():
+            for line in self.lines:
+                if isinstance(line, Added) and line.actions == actions:
+                    known = line.submission[:12]
+                    raise BundleError(f"its actions are those of submission {known}")
+            folder = self.folder / SUBMISSIONS / manifest.id
+            if not folder.exists():
+                write_bundle(folder, manifest, submission.steps)
+            self.append(Added(submission=manifest.id, actions=actions))
         return manifest
 
     def entries(self) -> list[EditionEntry]:

@@ -95,9 +95,22 @@ def judge(
     Raises:
         LeaderboardError: If the batch cannot be judged here.
     """
-    protocol, entries = edition.protocol, _batch(edition, submissions)
     check_sandbox(isolation)
-    _check_protocol(protocol)
+    check_protocol(edition.protocol)
+    with edition.locked():
+        return _judge(edition, submissions, agents, isolation, sample, workers, on_progress)
+
+
+def _judge(
+    edition: Edition,
+    submissions: Sequence[str],
+    agents: Sequence[str],
+    isolation: str,
+    sample: int,
+    workers: int | None,
+    on_progress: Report,
+) -> Judged:
+    protocol, entries = edition.protocol, _batch(edition, submissions)
     players = [judged_agent(entry.manifest, agents) for entry in entries]
     references = [agent_entry(name) for name in REFERENCE_AGENTS]
     batch = tuple(player.label for player in players)
@@ -160,7 +173,8 @@ def _batch(edition: Edition, submissions: Sequence[str]) -> list[EditionEntry]:
     return chosen
 
 
-def _check_protocol(protocol: Protocol) -> None:
+def check_protocol(protocol: Protocol) -> None:
+    """Require worlds that can be drawn from hidden seeds, and enough runs for the test."""
     replayed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
     if replayed:
         raise LeaderboardError(f"{replayed[0]!r} replays data, for which no hidden seeds exist")
@@ -298,7 +312,10 @@ def _check_batch(
     for entry in (entry for entry in entries if entry.id in recorded.batch):
         verdict, regrets = judged.verdicts[entry.id], judged.regrets[entry.id]
         again = hidden_verdict(entry.manifest, regrets, seeds, uniform)
-        if verdict.tier == TIERS[3] and verdict.passed != again.passed:
+        was_refused = (
+            verdict.tier == TIERS[2] and not verdict.passed
+        )  # by running public runs again
+        if not was_refused and (verdict.tier, verdict.passed) != (again.tier, again.passed):
             raise LeaderboardError(
                 f"the verdict on {entry.id[:12]} of {judged.time} is not that of its regrets"
             )

@@ -5,6 +5,7 @@ import contextlib
 import itertools
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from types import MappingProxyType
@@ -103,6 +104,14 @@ class Leaves(Good):
 
     def act(self, observation):
         sys.exit("enough")
+
+
+class LeavesThread(Good):
+    """Starts a thread that ends the process after the run."""
+
+    def __init__(self, problem, rng):
+        super().__init__(problem, rng)
+        threading.Timer(0.5, os._exit, (1,)).start()
 
 
 class RaisesUnprintable(Good):

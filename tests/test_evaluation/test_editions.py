@@ -138,8 +138,12 @@ def test_check_finds_a_forged_batch(
         judge.check(Edition(edition.folder))
 
 
-def test_check_finds_a_forged_verdict(edition: Edition) -> None:
-    rewrite(edition, 3, '"passed":true', '"passed":false')
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"passed":true', '"passed":false'), ('"tier":"hidden-seed"', '"tier":"gold"')],
+)
+def test_check_finds_a_forged_verdict(edition: Edition, old: str, new: str) -> None:
+    rewrite(edition, 3, old, new)
     relink(edition)
     with pytest.raises(LeaderboardError, match="is not that of its regrets"):
         judge.check(Edition(edition.folder))
@@ -179,6 +183,14 @@ def test_interrupted_batch_is_judged_again_or_abandoned(edition: Edition, monkey
     again.append(Abandoned(reason="power cut"))
     assert again.batch == ()
     assert [one.tier for one in judge.check(again)] == ["hidden-seed", "replayed"]
+
+
+def test_edition_is_changed_by_one_process_at_a_time(edition: Edition, monkeypatch) -> None:
+    monkeypatch.setattr("evaluation.leaderboard.edition.MAX_WAIT_SECONDS", 0.1)
+    other = Edition(edition.folder)
+    with edition.locked(), pytest.raises(LeaderboardError, match="another process is changing"):
+        judge.judge(other, **HOW)
+    assert edition.lines == other.lines
 
 
 def test_edition_refuses_copies_and_unknown_names(edition: Edition, bundles, tmp_path) -> None:

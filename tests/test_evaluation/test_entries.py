@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 import evaluation
 from agents import AgentSpec
 from agents.zoo.arms.ucb1 import UCB1
 from evaluation.entries import checked_agents, entries_of, name_of
-from evaluation.notebook import fingerprint
+from evaluation.notebook import define, fingerprint
 from evaluation.protocol import Protocol
 from evaluation.specs import ProtocolError
 
@@ -127,6 +128,15 @@ def test_fingerprint_covers_the_code_of_a_class(monkeypatch: pytest.MonkeyPatch)
     for before, after in (("0.1 *", "0.2 *"), ("= 0.25", "= 0.5"), ("max(", "min("), ("10", "11")):
         assert fingerprint(typed(CODE.replace(before, after), monkeypatch).Whole) != first
     assert fingerprint(typed(CODE.replace("planes", "x"), monkeypatch).Whole) == first
+
+
+def test_define_replaces_an_earlier_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of a cluster outlive the session that has defined an agent."""
+    main = types.ModuleType("__main__")
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    for version in (1, 2, 2):
+        define("__main__:Mine", cloudpickle.dumps(version))
+        assert main.Mine == version
 
 
 def test_entries_take_settings_from_partial(notebook: types.ModuleType) -> None:

@@ -107,3 +107,8 @@ def test_worker_killed_while_idle_is_replaced() -> None:
         assert executor.submit(second).result(60).reason is None
     finally:
         executor.close()
+
+
+def test_worker_is_replaced_after_an_agent_that_leaves_a_thread() -> None:
+    results = run(protocol("LeavesThread", "Good:pause=0.05", seeds="0:3"), workers=1)
+    assert results.failures == []
