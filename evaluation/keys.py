@@ -4,7 +4,8 @@ A result depends on the world with its arguments and data, the agent with its se
 the training, and the code: this package, NumPy and SciPy, the libraries that an agent of ours
 names, and the files of a third party's agent or world (all of its top-level package, or the single
 file). Every file of ``agents`` and ``periodic_envs`` counts, so that no edit in a checkout is
-missed; versions of other libraries do not count.
+missed. Not covered are versions of other libraries, and modules that a single file or a notebook
+imports.
 """
 
 from __future__ import annotations

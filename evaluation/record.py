@@ -59,7 +59,7 @@ class Record:
 
     @classmethod
     def of(cls, key: str, columns: Columns, **more: Any) -> Record:
-        """The record of a run that has not failed."""
+        """Return the record of a run that has not failed."""
         return cls(key, None, pack(columns), **more)
 
     @cached_property

@@ -1,8 +1,9 @@
-"""Workers: where runs run, in this process, in processes of this machine, or on a Dask cluster.
+"""Workers: places where runs run, in this process, in others of this machine, or on Dask.
 
-All have one interface, ``submit(run) -> Future[Record]``. An agent that fails in any way (an error,
-an endless loop, the end of its process, too much memory) costs its own run only. A process is used
-for many runs, one after the other, and replaced when it ends or exceeds its time.
+Processes and Dask have one interface, ``submit(run) -> Future[Record]``. There an agent that fails
+in any way (an error, an endless loop, the end of its process, too much memory) costs its own run
+only. A process is used for many runs, one after the other, and replaced when it ends, exceeds its
+time, or has threads that an agent left behind.
 
 Each process has a pipe of its own, so that its end is noticed at once and at the cost of no other.
 """

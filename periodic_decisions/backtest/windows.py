@@ -26,7 +26,7 @@ LEARNED, LEARNED_FIXED = "learned-schedule", "learned-fixed"
 SCHEDULES = (HINDSIGHT, LEARNED)  # these need a season
 MEANINGS = {
     ORACLE: "the best arm of every step, which is known only afterwards",
-    HINDSIGHT: "the best arm of each phase of the main season, in hindsight for each window",
+    HINDSIGHT: "the best arm of each phase of the first known season, in hindsight for each window",
     LEARNED: "the best arm of each phase in all data before the window, by the season worth most",
     FIXED: "the best arm of each window, in hindsight",
     LEARNED_FIXED: "the best arm of all data before the window",
