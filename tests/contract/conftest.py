@@ -32,12 +32,13 @@ def command(*words: str) -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, name = project["scripts"]["periodic-gp"].partition(":")
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv[0] = 'periodic-gp'; "
-    return [sys.executable, "-I", "-c", f"{code}from {module} import {name}; {name}()", *words]
+    return [sys.executable, "-c", f"{code}from {module} import {name}; {name}()", *words]
 
 
 def environment(folder: Path) -> dict[str, str]:
     """Variables that keep a command away from the user's settings and data."""
     own = {"XDG_CONFIG_HOME": folder / "settings", "PERIODIC_GP_DATA": folder / "data"}
+    own["PYTHONPATH"] = ROOT  # also for workers, in a copy of the repository
     return {**numeric_environment(), **{name: str(place) for name, place in own.items()}}
 
 
