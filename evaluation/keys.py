@@ -120,8 +120,8 @@ def version_of(package: str) -> str | None:
     if imported is not None:
         return str(imported)
     try:
-        found = distribution(package)
+        installed = distribution(package)
     except PackageNotFoundError:
         return None
-    text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""  # of a checkout
+    text = installed.read_text("METADATA") or installed.read_text("PKG-INFO") or ""  # of a checkout
     return text.partition("\nVersion: ")[2].partition("\n")[0]  # without parsing all of it

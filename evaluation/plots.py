@@ -223,10 +223,10 @@ class NotebookFigure(Figure):
 def curves(results: Results) -> Figure:
     """Draw mean cumulative regret over time, one panel per task; with bands from five runs on."""
     runs = _all_runs(results)
-    if any(len(found.t) < 2 for agents in runs.values() for found in agents.values()):
+    if any(len(agent_runs.t) < 2 for agents in runs.values() for agent_runs in agents.values()):
         raise NothingToDrawError("curves need steps: load the store, or totals saved with points")
     bands = {
-        task: {agent: mean_curve(found.regret) for agent, found in agents.items()}
+        task: {agent: mean_curve(agent_runs.regret) for agent, agent_runs in agents.items()}
         for task, agents in runs.items()
     }
     times = {task: next(iter(agents.values())).t for task, agents in runs.items()}
@@ -238,11 +238,11 @@ def curves(results: Results) -> Figure:
 def phases(results: Results) -> Figure:
     """Draw the mean regret of a step by phase of the season."""
     runs = _all_runs(results)
-    every = [found for agents in runs.values() for found in agents.values()]
-    if any(len(found.t) < 2 or (np.diff(found.t) != 1).any() for found in every):
+    every = [agent_runs for agents in runs.values() for agent_runs in agents.values()]
+    if any(len(agent_runs.t) < 2 or (np.diff(agent_runs.t) != 1).any() for agent_runs in every):
         raise NothingToDrawError("phases need all steps of the runs: load the store")
-    by_phase = {task: phase_rows(results, task, found) for task, found in runs.items()}
-    periods = {task: _shown_period(results, task) for task in by_phase}
+    by_phase = {task: phase_rows(results, task, agents) for task, agents in runs.items()}
+    periods = {task: _season_of(results, task) for task in by_phase}
     return phase_figure(_titled(results, by_phase), period=_titled(results, periods))
 
 
@@ -267,20 +267,20 @@ def profile_bands(
 
 def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
     """Return the mean regret of a step in each phase of the season, for each agent in a task."""
-    periods, shown = results.periods(task), _shown_period(results, task)
-    return {agent: _by_phase(found, periods, shown) for agent, found in runs.items()}
+    periods, season = results.periods(task), _season_of(results, task)
+    return {agent: _by_phase(agent_runs, periods, season) for agent, agent_runs in runs.items()}
 
 
-def _shown_period(results: Results, task: str) -> float:
+def _season_of(results: Results, task: str) -> float:
     """Return the season of a task; different ones are laid over each other, in 24 parts."""
     periods = set(results.periods(task).values())
     return periods.pop() if len(periods) == 1 else 24.0
 
 
-def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float) -> Array:
+def _by_phase(agent_runs: Curves, periods: dict[tuple[str, int], float], season: float) -> Array:
     rows = [
-        regret_by_phase(regret[None], found.t * (shown / periods.get(name, shown)), shown)
-        for name, regret in zip(found.names, found.regret, strict=True)
+        regret_by_phase(regret[None], agent_runs.t * (season / periods.get(name, season)), season)
+        for name, regret in zip(agent_runs.names, agent_runs.regret, strict=True)
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a phase that no run has reached
@@ -308,16 +308,16 @@ def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
 def profiles(results: Results) -> Figure:
     """Draw the share of runs above each score, over all tasks."""
     thresholds = np.linspace(-0.2, 1.0, 121)
-    found = {
+    bands = {
         _label(agent, track): band
         for track in results.tracks
         for agent, band in profile_bands(results, track, thresholds).items()
     }
-    if not found:
+    if not bands:
         raise NothingToDrawError(
             "no agent has finished a run in every task: no profiles to draw; draw some tasks (envs)"
         )
-    return profile_figure(found, thresholds, agents=_labels(results))
+    return profile_figure(bands, thresholds, agents=_labels(results))
 
 
 FIGURES: dict[str, Callable[..., Figure]] = {
@@ -343,16 +343,16 @@ def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
 
 def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
     """Return the runs of every agent in every task, where there are any."""
-    found: dict[str, dict[str, Curves]] = {}
+    by_task: dict[str, dict[str, Curves]] = {}
     for task in results.tasks:
         for track in results.tracks:
             for agent in results.agents(track):
                 runs = results.curves(task, agent, track)
                 if len(runs.regret):
-                    found.setdefault(task, {})[_label(agent, track)] = runs
-    if not found:
+                    by_task.setdefault(task, {})[_label(agent, track)] = runs
+    if not by_task:
         raise NothingToDrawError("no run is finished: there is nothing to draw")
-    return found
+    return by_task
 
 
 def _label(agent: str, track: str) -> str:

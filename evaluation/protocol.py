@@ -198,12 +198,14 @@ class Protocol:
         An entry is chosen by its label, or written in the command line's notation or, of an
         agent, as a table.
         """
-        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
+        worlds = (
+            self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
+        )
         chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entries))
         return replace(
             self,
-            envs=kept,
-            agents=chosen if envs is None else tuple(_within(chosen, kept)),
+            envs=worlds,
+            agents=chosen if envs is None else tuple(_within(chosen, worlds)),
             seeds=self.seeds if seeds is None else tuple(seeds),
         )
 

@@ -29,7 +29,7 @@ def machine() -> dict[str, Any]:
         "machine": platform.machine(),
         "cpu": _cpu(),
         "blas": _blas(),
-        "packages": {name: found for name in PACKAGES if (found := version_of(name))},
+        "packages": {name: version for name in PACKAGES if (version := version_of(name))},
         "commit": _commit(Path(periodic_envs.__file__).parent.parent),
     }
 
@@ -44,8 +44,8 @@ def _cpu() -> str:
 
 def _blas() -> str:
     with contextlib.suppress(Exception):  # its form differs between versions of NumPy
-        found: Any = np.show_config(mode="dicts")
-        blas = found["Build Dependencies"]["blas"]
+        config: Any = np.show_config(mode="dicts")
+        blas = config["Build Dependencies"]["blas"]
         return f"{blas['name']} {blas.get('version', '')}".strip()
     return "unknown"
 

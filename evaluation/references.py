@@ -190,10 +190,10 @@ class _Unknown:
         def rewards(action: Array) -> Array:
             return _values(self.process, action, times)
 
-        found = minimize(
+        optimum = minimize(
             lambda action: -rewards(action).mean(), start, bounds=[(-1.0, 1.0)] * self.dim
         )
-        candidates = [rewards(start), rewards(found.x)]
+        candidates = [rewards(start), rewards(optimum.x)]
         return max(candidates, key=lambda values: float(values.mean()))
 
     def average(self) -> Array:

@@ -256,12 +256,12 @@ class Results:
     @cached_property
     def by_task(self) -> dict[str, Regrets]:
         """Total regrets by task, agent or reference row, and run."""
-        found: dict[str, Regrets] = {task: {} for task in self.tasks}
+        regrets: dict[str, Regrets] = {task: {} for task in self.tasks}
         for row in self._total_rows:
             if row["regret"] is not None:
-                runs = found[row["task"]].setdefault(row["agent"], {})
+                runs = regrets[row["task"]].setdefault(row["agent"], {})
                 runs[row["env"], row["seed"]] = row["regret"]
-        return found
+        return regrets
 
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
         """Return total regrets of a task: a row per run, a column per agent and reference.
@@ -286,15 +286,15 @@ class Results:
 
     def training(self, task: str, agent: str) -> tuple[int, float] | None:
         """Return interactions and seconds of an agent's training, the largest of a task."""
-        mine = [
+        trainings = [
             run
             for run in self.trainings
             if run.agent == agent and run.env in self.tasks[task] and run.reason is None
         ]
-        if not mine:
+        if not trainings:
             return None
-        used = [int(self.source.columns(run.key)["interactions"][0]) for run in mine]
-        return max(used), max(run.agent_seconds or 0.0 for run in mine)
+        used = [int(self.source.columns(run.key)["interactions"][0]) for run in trainings]
+        return max(used), max(run.agent_seconds or 0.0 for run in trainings)
 
     @cached_property
     def change_costs(self) -> pd.DataFrame:
@@ -376,18 +376,18 @@ class Results:
     @cached_property
     def _agent_runs(self) -> list[StoredRun]:
         """Runs of agents that did not fail."""
-        mine = {(entry["label"], entry["track"]) for entry in self.entries}
+        selected = {(entry["label"], entry["track"]) for entry in self.entries}
         finished = (run for run in self.runs if run.reason is None and run.env in self._task_of)
-        return [run for run in finished if (run.agent, run.track) in mine]
+        return [run for run in finished if (run.agent, run.track) in selected]
 
     @cached_property
     def _runs_of(self) -> defaultdict[tuple[str, str], list[StoredRun]]:
         """Runs that did not fail, by agent and track."""
-        found: defaultdict[tuple[str, str], list[StoredRun]] = defaultdict(list)
+        grouped: defaultdict[tuple[str, str], list[StoredRun]] = defaultdict(list)
         for run in self.runs:
             if run.reason is None and run.env in self._task_of:
-                found[run.agent, run.track].append(run)
-        return found
+                grouped[run.agent, run.track].append(run)
+        return grouped
 
     # Tables
 

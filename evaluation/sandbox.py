@@ -103,11 +103,11 @@ class SandboxedAgent:
 
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
         """Send rewards and the next observation, and return the action."""
-        shown = None if observation is None else observation.tolist()
+        values = None if observation is None else observation.tolist()
         # An answer repeats what only the question says: it cannot be given ahead.
         self._token = secrets.token_hex(8)
         start = time.perf_counter()
-        self._write(json.dumps([arrived, shown, self._token]).encode() + b"\n")
+        self._write(json.dumps([arrived, values, self._token]).encode() + b"\n")
         action = self._answer()
         seconds = time.perf_counter() - start
         if observation is None:
@@ -220,8 +220,10 @@ def _own_places(spec: AgentSpec) -> list[str]:
     top = place.partition(".")[0]
     if top in (*OURS, "__main__"):
         return []
-    found = find_spec(top)
-    places = [*(found.submodule_search_locations or ())] or [found.origin or ""] if found else []
+    package = find_spec(top)
+    places = (
+        [*(package.submodule_search_locations or ())] or [package.origin or ""] if package else []
+    )
     return [os.path.realpath(place) for place in places if place]
 
 
@@ -253,11 +255,11 @@ def _mounts(own: Iterable[str]) -> Iterator[str]:
 @functools.cache
 def _environment() -> tuple[str, ...]:
     """Return the places that an isolated Python imports from: its own, packages', and ours."""
-    asked = subprocess.run(
+    printed = subprocess.run(
         own_python("print(*sys.path, sep='\\n')"), capture_output=True, text=True, check=False
     )
     folders = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
-    folders |= set(asked.stdout.splitlines()) - {ROOT}
+    folders |= set(printed.stdout.splitlines()) - {ROOT}
     folders |= {f"{ROOT}/{package}" for package in OURS} | set(_links(sys.executable))
     return tuple(filter(os.path.exists, folders))
 

@@ -42,8 +42,8 @@ def main() -> None:
         player = LocalAgent(spec, problem, rng, learned)
         answer("action", None, "")
         for line in questions:
-            arrived, shown, token = json.loads(line)
-            action = player.act(arrived, None if shown is None else np.array(shown))
+            arrived, values, token = json.loads(line)
+            action = player.act(arrived, None if values is None else np.array(values))
             answer("action", action.tolist() if isinstance(action, np.ndarray) else action, token)
     except BaseException as error:  # an agent can fail in any way, sys.exit() included
         memory = isinstance(error, MemoryError)

@@ -79,7 +79,7 @@ class SavedTotals:
 
     @cached_property
     def _runs(self) -> dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]]:
-        found: dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]] = {}
+        runs: dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]] = {}
         for row in self.frame.to_dict("records"):
             is_reference = row["track"] == REFERENCES
             name = REFERENCES if is_reference else row["agent"]
@@ -89,7 +89,7 @@ class SavedTotals:
             total = plain["regret"]
             if is_reference:
                 plain |= {"agent": name, "regret": None}
-            _, columns = found.setdefault(key, (StoredRun(key, **plain), {}))
+            _, columns = runs.setdefault(key, (StoredRun(key, **plain), {}))
             columns["t"] = np.array(row["t"])
             if row["track"] == TRAINING:
                 columns["interactions"] = np.array([row["interactions"]])
@@ -99,7 +99,7 @@ class SavedTotals:
                 columns[row["agent"] if is_reference else "regret"] = regret
             if is_reference:
                 columns["period"] = np.array([row["period"]])
-        return found
+        return runs
 
 
 def save_totals(results: Results, path: Path, points: int) -> None:
@@ -121,18 +121,18 @@ def save_totals(results: Results, path: Path, points: int) -> None:
 def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, Any]]:
     columns = results.source.columns(run.key)
     t = columns.get("t", np.zeros(1, dtype=np.int64))
-    kept = np.unique(np.linspace(len(t) - 1, 0, max(points, 1)).round().astype(int))
+    places = np.unique(np.linspace(len(t) - 1, 0, max(points, 1)).round().astype(int))
     row = {name: value for name, value in asdict(run).items() if name != "key"}
-    row |= {"t": t[kept].tolist(), "period": None, "interactions": None}
+    row |= {"t": t[places].tolist(), "period": None, "interactions": None}
     if run.agent == REFERENCES and run.reason is None:
         for name in REFERENCE_ROWS:
             curve = np.cumsum(columns[name])
-            more = {"regret": curve[-1], "curve": curve[kept].astype(np.float32).tolist()}
+            more = {"regret": curve[-1], "curve": curve[places].astype(np.float32).tolist()}
             yield {**row, **more, "agent": name, "period": columns["period"][0]}
         return
     if run.track == TRAINING and run.reason is None:
         row["interactions"] = columns["interactions"][0]
-    curve = np.cumsum(columns["regret"])[kept] if "regret" in columns else np.zeros(0)
+    curve = np.cumsum(columns["regret"])[places] if "regret" in columns else np.zeros(0)
     yield {**row, "curve": curve.astype(np.float32).tolist()}
 
 

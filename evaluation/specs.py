@@ -244,21 +244,21 @@ def agent_entries(values: Iterable[Any]) -> Iterator[AgentEntry]:
         yield from map(agent_entry, online_names() if value == ONLINE else (value,))
 
 
-def track_of(spec: AgentSpec, asked: Any = None) -> str:
-    """Return the track that is asked for; by default "online", "pretrained" if it has a prior.
+def track_of(spec: AgentSpec, track: Any = None) -> str:
+    """Return the requested track, by default "pretrained" with a learned prior, else "online".
 
     Raises:
         ProtocolError: If there is no such track, or the agent cannot be in it.
     """
     default = "pretrained" if spec.pretrained else "online"
-    if asked not in (None, *TRACKS):
-        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {asked!r}")
-    if asked == "online" != default:
+    if track not in (None, *TRACKS):
+        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {track!r}")
+    if track == "online" != default:
         raise ProtocolError(
             f"{spec.name} with these settings starts from what was learned elsewhere: "
             'its track is "pretrained"'
         )
-    return asked or default
+    return track or default
 
 
 def read_table(value: Any, kind: type[Table], what: str) -> Table:

@@ -228,8 +228,8 @@ def pair_table(results: Results, first: str, second: str) -> Table:
                 numbers = columns["difference"].cells(gap) | {"p_value": gap.p_value}
                 rows.append({"task": task, "agent": first, "runs": runs, **numbers})
     titles = _titles(results, "common runs")
-    shown = {row["task"]: titles[row["task"]] for row in rows}
-    return Table(rows, list(columns.values()), shown, second)
+    used = {row["task"]: titles[row["task"]] for row in rows}
+    return Table(rows, list(columns.values()), used, second)
 
 
 def _titles(results: Results, about: str) -> dict[str | None, str]:

@@ -66,8 +66,8 @@ class Budget(VectorEnv[Any, Any, Any]):
             raise BudgetSpentError("more interactions than training_steps allows")
         self.used += self.num_envs
         observations, rewards, terminated, truncated, info = self._envs.step(actions)
-        shown = {"final_obs": info["final_obs"]} if "final_obs" in info else {}
-        return observations, rewards, terminated, truncated, shown
+        public_info = {"final_obs": info["final_obs"]} if "final_obs" in info else {}
+        return observations, rewards, terminated, truncated, public_info
 
     def close(self, **_: Any) -> None:
         """Do nothing: nothing is left open."""

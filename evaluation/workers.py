@@ -166,16 +166,16 @@ class _Worker:
 
     def _start(self) -> None:
         context = _context()
-        self._pipe, theirs = context.Pipe()
+        self._pipe, child_end = context.Pipe()
         variables = {
             **ONE_THREAD,
             **{n: os.environ[n] for n in (DATA_VARIABLE,) if n in os.environ},
         }
-        process = context.Process(target=serve, args=(theirs, variables), daemon=True)
+        process = context.Process(target=serve, args=(child_end, variables), daemon=True)
         with clean_start():
             process.start()
         self._process = process
-        theirs.close()
+        child_end.close()
         if self._closed:
             self._kill()
 

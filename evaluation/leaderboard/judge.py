@@ -353,12 +353,14 @@ def rerun(
                 drawn += [(run, own[run.env][seeds.worlds.index(run.seed)]) for run in runs]
     played = execute([run for run, _ in drawn], "none", workers, on_progress)
     for (run, record), (_, regret) in zip(played, drawn, strict=True):
-        found, claimed = np.array([record.regret, regret], dtype=np.float64).tolist()  # NaN: failed
+        measured, claimed = np.array(
+            [record.regret, regret], dtype=np.float64
+        ).tolist()  # NaN: failed
         if not np.isclose(
-            found, claimed, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True
+            measured, claimed, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True
         ):
             raise LeaderboardError(
-                f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {found}, and "
+                f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {measured}, and "
                 f"the edition says {claimed}"
             )
     return len(drawn)

@@ -99,19 +99,19 @@ def submit(
             f"take the actions of {', '.join(foreign)} of {protocol.name}"
         )
     draft = _draft(agent, protocol, authors, link)
-    kept = out.with_name(f".{out.name}.runs")
-    kept.mkdir(parents=True, exist_ok=True)
+    workspace = out.with_name(f".{out.name}.runs")
+    workspace.mkdir(parents=True, exist_ok=True)
 
     def watch(progress: runner.Progress) -> None:
         on_progress(progress)
         if progress.run and progress.record and progress.record.reason is not None:
             raise BundleError(  # a submission needs all runs: stop at the first failure
                 f"the agent failed in {progress.run.env}, seed {progress.run.seed}: "
-                f"{progress.record.reason}; fix it and run the command again, {kept.name} keeps "
-                "the finished runs"
+                f"{progress.record.reason}; fix it and run the command again, {workspace.name} "
+                "keeps the finished runs"
             )
 
-    with Store(kept / "store.sqlite") as store:
+    with Store(workspace / "store.sqlite") as store:
         runner.run(
             judged,
             store=store,
@@ -138,7 +138,7 @@ def submit(
         ),
     )
     write_bundle(out, manifest, steps)
-    shutil.rmtree(kept)
+    shutil.rmtree(workspace)
     return manifest
 
 

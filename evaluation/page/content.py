@@ -152,10 +152,10 @@ def _differences(agents: list[str], totals: Array | None) -> dict[str, Any] | No
     """Return row minus row of totals (agents, runs) as matrices, None without common runs."""
     if totals is None or not totals.size:
         return None
-    found = paired_matrix(totals)
-    named = {"difference": found.estimate, "p": found.p_value}
+    comparison = paired_matrix(totals)
+    named = {"difference": comparison.estimate, "p": comparison.p_value}
     if totals.shape[1] >= MIN_RUNS:
-        named |= {"low": found.low, "high": found.high}
+        named |= {"low": comparison.low, "high": comparison.high}
     matrices = {name: [numbers(row) for row in matrix] for name, matrix in named.items()}
     return {"agents": agents, **matrices}
 
@@ -174,8 +174,8 @@ def world_content(
     """
     groups = [(track, results.agents(track)), (REFERENCES, REFERENCE_ROWS)]
     every = {name: results.curves(task, name, group) for group, names in groups for name in names}
-    runs = {name: found for name, found in every.items() if len(found.regret)}
-    t = next((found.t for found in runs.values()), np.zeros(0))
+    runs = {name: curves for name, curves in every.items() if len(curves.regret)}
+    t = next((curves.t for curves in runs.values()), np.zeros(0))
     places = np.linspace(0, len(t) - 1, min(len(t), POINTS)).round().astype(np.intp)
     phases = phase_rows(results, task, runs)
     rows = {
@@ -203,8 +203,8 @@ def _curve(regret: Array, places: NDArray[np.intp]) -> Band:
     """Return cumulative regret, of runs (runs, steps), at some of the steps."""
     curves = np.cumsum(regret, axis=1)[:, places[places < regret.shape[1]]]
     # The band of a sum needs the sums only: differences of these points are the steps between.
-    found = mean_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
-    return Band(found.estimate, np.maximum(found.low, 0.0), found.high)
+    mean = mean_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
+    return Band(mean.estimate, np.maximum(mean.low, 0.0), mean.high)
 
 
 # Numbers
@@ -228,11 +228,11 @@ def cells(columns: Sequence[Column], row: Mapping[str, Any]) -> dict[str, Any]:
     return {c.key: values[c.key] if c.interval else values[c.key][0] for c in columns}
 
 
-def band(found: Band) -> dict[str, Any]:
+def band(curve: Band) -> dict[str, Any]:
     """Return a curve with its band, if it has one."""
-    ends = {"low": found.low, "high": found.high}
-    shown = {name: None if np.isnan(end).all() else numbers(end) for name, end in ends.items()}
-    return {"mean": numbers(found.estimate), **shown}
+    ends = {"low": curve.low, "high": curve.high}
+    bounds = {name: None if np.isnan(end).all() else numbers(end) for name, end in ends.items()}
+    return {"mean": numbers(curve.estimate), **bounds}
 
 
 # Pictures

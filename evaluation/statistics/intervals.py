@@ -56,10 +56,10 @@ class Band:
 Bounded = TypeVar("Bounded", bound="Interval | Band")
 
 
-def if_enough(found: Bounded, is_enough: bool) -> Bounded:
+def if_enough(bounded: Bounded, is_enough: bool) -> Bounded:
     """Return an interval or a band, without bounds if there are too few runs."""
-    nothing: Any = found.estimate * np.nan
-    return found if is_enough else replace(found, low=nothing, high=nothing)
+    nothing: Any = bounded.estimate * np.nan
+    return bounded if is_enough else replace(bounded, low=nothing, high=nothing)
 
 
 def mean_interval(

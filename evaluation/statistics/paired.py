@@ -95,8 +95,8 @@ def paired_ratio(
             np.linspace(coarse[last], coarse[above], _GRID),
         )
     )
-    kept = finer[inside(finer)]
-    low, high = kept.min(initial=coarse[first]), kept.max(initial=coarse[last])
+    members = finer[inside(finer)]
+    low, high = members.min(initial=coarse[first]), members.max(initial=coarse[last])
     return Interval(ratio, 0.0 if first == 0 else low, np.inf if last == len(known) - 1 else high)
 
 
@@ -191,13 +191,13 @@ def paired_matrix(
     totals = np.asarray(totals, dtype=np.float64)
     rows = len(totals)
     first, second = np.triu_indices(rows, 1)
-    found = [np.full((rows, rows), np.nan) for _ in range(4)]
+    matrices = [np.full((rows, rows), np.nan) for _ in range(4)]
     if len(first):
         differences = (totals[first] - totals[second]).T
         band = mean_bands(differences, level=level, seed=seed, resamples=resamples)
         p_value = sign_flip_tests(differences, seed=seed, resamples=resamples)
         above = (band.estimate, band.low, band.high, p_value)
         below = (-band.estimate, -band.high, -band.low, p_value)
-        for matrix, upper, lower in zip(found, above, below, strict=True):
+        for matrix, upper, lower in zip(matrices, above, below, strict=True):
             matrix[first, second], matrix[second, first] = upper, lower
-    return PairedMatrix(*found)
+    return PairedMatrix(*matrices)

@@ -126,11 +126,11 @@ def mean_ranks(
 
 def ranks_of(scores: Array) -> Array:
     """Return ranks along the first axis: 1 is best, ties share the mean of their ranks."""
-    better, as_good = (
-        np.array([beats(scores, mine).sum(0) for mine in scores])
+    better, not_worse = (
+        np.array([beats(scores, own).sum(0) for own in scores])
         for beats in (np.greater, np.greater_equal)
     )
-    return np.asarray((better + as_good + 1) / 2.0)
+    return np.asarray((better + not_worse + 1) / 2.0)
 
 
 def middle_half(scores: Array) -> Array:
@@ -200,10 +200,10 @@ def middle_mean(scores: Array) -> Statistic:
     size = scores.size - 2 * cut
 
     def statistic(counts: Array) -> Array:
-        # With copies in a row, those at places cut .. size + cut - 1 are kept.
+        # With copies in a row, those at places cut .. size + cut - 1 are included.
         last = np.cumsum(counts.reshape(len(counts), -1)[:, order], axis=1)
-        kept = np.diff(np.clip(last, cut, cut + size), axis=1, prepend=cut)
-        return (kept @ ascending / size)[:, None]
+        included = np.diff(np.clip(last, cut, cut + size), axis=1, prepend=cut)
+        return (included @ ascending / size)[:, None]
 
     return statistic
 
