@@ -184,9 +184,9 @@ def test_entries_take_tables(notebook: types.ModuleType) -> None:
             lambda m: types.SimpleNamespace(act=1),
             "a class .not its instance. or a table, got namespace",
         ),
-        (lambda m: m.outer(), "define it at the top of a file or cell"),
-        (lambda m: partial(m.Whole, 3), "settings are given by name"),
-        (lambda m: int, r"int is not an agent: its class has no act\(\) and no update\(\)"),
+        (lambda m: m.outer(), "define it at the top level of a file or cell"),
+        (lambda m: partial(m.Whole, 3), "settings must be keyword arguments"),
+        (lambda m: int, r"int is not an agent: its class lacks act\(\) and update\(\)"),
         (
             lambda m: partial(m.Whole, foo=1),
             "Whole has no setting 'foo'; its settings",
