@@ -176,7 +176,7 @@ def test_commands_read_a_store_with_one_finished_run(tmp_path: Path, track: str)
         result = call(*arguments, cwd=tmp_path)
         assert (result.returncode, result.stderr) == (0, ""), arguments
     compared = call("compare", "random", "ucb1", cwd=tmp_path).stdout
-    assert "no world and seed on which both are finished" in compared
+    assert "no common finished runs" in compared
     exported = pd.read_csv(tmp_path / "x.csv")
     assert list(exported) == STEPS
     assert len(exported) == len(pd.read_parquet(tmp_path / "x.parquet"))

@@ -226,8 +226,8 @@ def test_check_accepts_agents_that_can_be_trained(file: Path, agent: str) -> Non
     [
         ("mine:Whole:windw=3", "Whole has no setting 'windw' .did you mean 'window'?"),
         ("mine:Needy", "Needy needs a setting: .*Needy:size=..."),
-        ("mine:Base", r"is not an agent: its class has no update\(\)"),
-        ("mine:Alone", r"cannot be made: its class needs def __init__\(self, problem, rng\)"),
+        ("mine:Base", r"is not an agent: its class lacks update\(\)"),
+        ("mine:Alone", r"cannot be created: its class needs def __init__\(self, problem, rng\)"),
         ("mine:Missing", "has no 'Missing'"),
         ("mine:Odd", 'write "arms" or "box"'),
         ("nowhere.py:Agent", "file 'nowhere.py' does not exist"),

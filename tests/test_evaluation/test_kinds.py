@@ -71,7 +71,7 @@ def test_protocol_is_restricted_to_fitting_worlds(code: Path) -> None:
     assert checked_agents(protocol, trusted=True) is protocol
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random", f"{code}:Base"]})
     assert [entry.envs for entry in checked_agents(both, trusted=True).agents] == [(), (ARMS,)]
-    with pytest.raises(ProtocolError, match=r"takes boxes .* only, and no world here has any"):
+    with pytest.raises(ProtocolError, match=r"supports boxes .* only, and no world has them"):
         checked_agents(
             Protocol.from_dict({"envs": [ARMS], "agents": [f"{code}:Boxes"]}), trusted=True
         )
