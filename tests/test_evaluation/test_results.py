@@ -257,7 +257,7 @@ def test_saved_totals_give_the_same_tables(varied: Results, tmp_path: Path, poin
     else:
         with pytest.raises(NothingToDrawError, match="load the store, or totals saved with points"):
             again.plot()
-    with pytest.raises(NothingToDrawError, match="phases need all steps"):
+    with pytest.raises(NothingToDrawError, match="phases require all steps"):
         again.plot("phases")
 
 
