@@ -42,8 +42,8 @@ NOTES = (
     "may differ.",
     "Intervals and bands are 95 % bootstrap intervals, which resample whole runs and require at "
     f"least {MIN_RUNS} runs. The ranking and the profiles pool the runs of all worlds: two or "
-    f"three worlds require {least_runs(2)} runs each, four or more {least_runs(4)}. Mean ranks require "
-    f"{MIN_RUNS} runs of each world.",
+    f"three worlds require {least_runs(2)} runs each, four or more {least_runs(4)}. Mean ranks "
+    f"require {MIN_RUNS} runs of each world.",
     "All agents run in the same worlds with the same noise, so differences are paired. Their "
     f"intervals require {MIN_RUNS} common runs, also in a comparison over all worlds.",
     "In a comparison of two agents, better means that the 95 % interval of the mean difference "
