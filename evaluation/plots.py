@@ -317,7 +317,7 @@ def profiles(results: Results) -> Figure:
     }
     if not bands:
         raise NothingToDrawError(
-            "profiles require an agent with a finished run in every task; select tasks with envs"
+            "no profiles to draw: no agent has finished a run in every task; select tasks with envs"
         )
     return profile_figure(bands, thresholds, agents=_labels(results))
 

@@ -16,7 +16,8 @@ An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, lab
 Worlds of one group are one task of the tables, for example twelve windows of one year. The
 arguments of a world may delay its rewards: ``delay = 20`` (``specs.DELAYS``).
 ``agents = "online"``, or ``"online"`` as an item of the list, stands for all agents of this package
-except generic RL. If agents require another package, ``install = "pip install ..."`` is included in the error message.
+except generic RL. If agents require another package, ``install = "pip install ..."`` is part of the
+error message.
 """
 
 from __future__ import annotations
@@ -280,7 +281,7 @@ def _check_labels(what: str, labels: list[str]) -> None:
         raise ProtocolError(f"{what} must not be empty")
     label, count = Counter(labels).most_common(1)[0]
     if count > 1:
-        raise ProtocolError(f"{what} has the duplicate {label!r}; labels must be unique")
+        raise ProtocolError(f"{what} has {label!r} twice; entries must be unique")
 
 
 def _pick(

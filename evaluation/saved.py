@@ -1,4 +1,4 @@
-"""Files of results besides the store: totals per run, and all steps."""
+"""Files of results other than the store: totals per run, and all steps."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from evaluation.store import StoredRun, StoredSweep, StoreError
 from periodic_envs.files import whole_file
 
 ABOUT = b"periodic-gp totals 1"
-"""Key of the sweep and its machines in the metadata of a file of totals."""
+"""Metadata key of the sweep and its machines in a file of totals."""
 MAX_FILE_BYTES = 2**28
 
 
 @dataclass(frozen=True)
 class SavedTotals:
-    """Totals per run from a Parquet file, as ``Results`` read them.
+    """Totals per run from a Parquet file, a source of ``Results``.
 
     Attributes:
-        sweep: The sweep that the runs belong to.
+        sweep: Sweep of the runs.
         about: Size and machines of the sweep.
-        frame: One row per run of an agent, training and reference row.
+        frame: DataFrame with one row per run of an agent, training and reference row.
     """
 
     sweep: StoredSweep
@@ -45,7 +45,7 @@ class SavedTotals:
         """Read a file of ``Results.save_totals``.
 
         Raises:
-            StoreError: If it is not such a file.
+            StoreError: If the file is invalid.
         """
         try:
             if path.stat().st_size > MAX_FILE_BYTES:
@@ -61,7 +61,7 @@ class SavedTotals:
         return [run for run, _ in self._runs.values()]
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the saved points of a run; its total as a single one if it has none."""
+        """Return the saved points of a run, by default only its total."""
         return self._runs[key][1]
 
     def size(self) -> int:
@@ -95,7 +95,7 @@ class SavedTotals:
                 columns["interactions"] = np.array([row["interactions"]])
             elif total is not None:
                 regret = np.diff(np.array(row["curve"], dtype=np.float64), prepend=0.0)
-                regret[-1] += total - regret.sum()  # totals lose no digits
+                regret[-1] += total - regret.sum()  # keep the total exact
                 columns[row["agent"] if is_reference else "regret"] = regret
             if is_reference:
                 columns["period"] = np.array([row["period"]])

@@ -106,7 +106,7 @@ def test_protocols_writes_a_valid_file(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("run", "smok"), "there is no protocol 'smok'; did you mean 'smoke'"),
-        (("run", "x.toml"), "there is no file 'x.toml'"),
+        (("run", "x.toml"), "no such file: 'x.toml'"),
         (("run", "smoke", "--agents", "gp"), "there is no agent 'gp'"),
         (("run", "smoke", "--envs", "PeriodicGP-X-v0"), "there is no environment"),
         (("run", "smoke", "--seeds", "a"), 'seeds must be a text ("0:20"'),

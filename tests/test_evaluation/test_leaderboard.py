@@ -160,7 +160,7 @@ def test_verify_refuses_a_forged_run(bundle: Path, change: dict, reason: str) ->
 
 def test_verify_refuses_a_pretrained_agent_in_the_track_online(bundle: Path) -> None:
     edit(bundle, agent="auto-gp-ucb", settings={"prior": "madrid"})
-    with pytest.raises(ProtocolError, match='its track is "pretrained"'):
+    with pytest.raises(ProtocolError, match='its track must be "pretrained"'):
         verify(bundle, PROTOCOL)
 
 

@@ -53,8 +53,8 @@ def test_sandbox_reports_failures() -> None:
         "Leaves": "SystemExit: enough",
         "Eats": "memory",
         "WrongType": "left",
-        "Rambles": "the agent's process gave no answer to the question",
-        "AnswersAhead": "spoke before it was asked",
+        "Rambles": "the agent's process gave an invalid answer",
+        "AnswersAhead": "answered before the question",
     }
     failures = reasons(run(protocol(*expected, seeds="0:1"), workers=2, isolation="sandbox"))
     assert {name for name, text in expected.items() if text in failures[name]} == set(expected)

@@ -160,7 +160,7 @@ def test_budget_ends() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"agents": [{"name": "ppo", "training_steps": 10}]}, 'of the track "pretrained"'),
+        ({"agents": [{"name": "ppo", "training_steps": 10}]}, 'require the track "pretrained"'),
         ({"agents": [trained("ppo", -1)]}, "Expected `int` >= 0 .*training_steps"),
         ({"agents": [{"name": "random", "envs": ["elsewhere"]}]}, "names no world: 'elsewhere'"),
         ({"agents": [trained("ppo", 10)], "seeds": [TRAINING_SEED]}, "are for training"),
