@@ -172,7 +172,7 @@ def test_sandbox_imports_packages_from_their_source(tmp_path: Path, monkeypatch)
 def test_sandbox_rejects_a_forged_start_failure(tmp_path: Path) -> None:
     """An agent that could report one would not have failed."""
     reason = answer(tmp_path, f"raise type({sandbox.DID_NOT_START!r}, (Exception,), {{}})('x')")
-    assert reason.startswith("the agent says: ")
+    assert reason.startswith("the agent reports: ")
 
 
 @needs_sandbox

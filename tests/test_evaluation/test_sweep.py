@@ -113,8 +113,8 @@ def test_worker_rejects_other_data_or_code(track: str) -> None:
     runs = runs_of(protocol("random", agents=["random", learning]))
     run = next(run for run in runs if run.track == track)
     assert execute(run).reason is None
-    assert "other data than the driver" in execute(replace(run, data="x")).reason
-    assert "other code than the driver" in execute(replace(run, sources="x")).reason
+    assert "the data of this worker differ" in execute(replace(run, data="x")).reason
+    assert "the code of this worker differs" in execute(replace(run, sources="x")).reason
 
 
 @pytest.mark.parametrize("workers", [0, 1])
