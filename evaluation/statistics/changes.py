@@ -18,7 +18,7 @@ class ChangeCosts:
     """Costs of the first change in a run, and the worst season of the run.
 
     Regret is averaged per step over a season of the current length, so that seasons of different
-"""Factor of the regret before the first change up to which it counts as recovered."""
+    lengths are comparable. It recovers once a season has at most ``FACTOR`` times the regret in
     the last season before the change.
 
     Attributes:

@@ -177,7 +177,10 @@ def test_sweep_survives_a_killed_worker(tmp_path: Path) -> None:
         ({"seeds": 3}, r"seeds must be a text .* or a list .*, got 3"),
         ({"seeds": np.array([0.5])}, "seeds must be .* whole numbers from 0 on"),
         *(({"workers": n}, "workers must be a whole number") for n in (-1, "2", 1.5, True)),
-        ({"protocol": 3}, "protocol must be a Protocol, the name of one or the path .*, got 3"),
+        (
+            {"protocol": 3},
+            "protocol must be a Protocol, the name of a built-in one or the path .*, got 3",
+        ),
         ({"store": 3}, "store must be the path of a file, a Store or None, got 3"),
         ({"envs": "PeriodicGP-RideShare-v0"}, r"envs must be a list, .*: write envs=\[...\]"),
         ({"envs": 3}, r"envs must be a list, got 3: write envs=\[...\]"),
