@@ -7,7 +7,7 @@ from typing import Any
 
 
 def _require_our_agents() -> None:
-    """Refuse another distribution's package ``agents``: a well-known one has that name, too."""
+    """Raise ``ImportError`` if ``agents`` belongs to another distribution that uses the name."""
     try:
         agents = import_module("agents")
         problem = f"it is another package, at {getattr(agents, '__file__', 'an unknown place')}"
@@ -32,7 +32,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load ``evaluation.run`` and the others when they are first used: workers need less."""
+    """Import public names on first use, which keeps the start of workers fast."""
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'evaluation' has no attribute {name!r}")

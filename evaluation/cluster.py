@@ -1,8 +1,8 @@
-"""A Dask cluster as executor: an existing one by its address, or one of this machine.
+"""Executor for Dask: an existing cluster by its address, or a local one.
 
-A task is one run. A Dask worker hands it to a process of its own, so that limits hold there as they
-do on one machine. Dask gives runs of a lost worker to another; one that has lost its worker again
-and again has failed.
+A task is one run. A Dask worker passes it to a separate process, which enforces the same limits as
+on one machine. Dask moves the runs of a lost worker to another; a run that repeatedly loses its
+worker fails.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from evaluation.runs import Run
 from evaluation.workers import Processes, SweepStoppedError, clean_start
 
 CONNECT_SECONDS = 20.0
-"""How long a scheduler may take to answer at first."""
-AGAIN = "give the same command again: finished runs are kept"
+"""Timeout of the first connection to a scheduler."""
+AGAIN = "run the same command again: finished runs are kept"
 
 
 class DaskUnavailableError(UserError):
-    """Dask is not installed, or its scheduler does not answer."""
+    """Dask that is not installed, or a scheduler that does not answer."""
 
 
 class Dask:
-    """Runs are tasks of a Dask cluster.
+    """Executor that submits runs as tasks to a Dask cluster.
 
     Args:
         address: ``tcp://host:port`` of a scheduler, or "local" for a cluster of this machine.
-        workers: Of a local cluster.
+        workers: Number of workers of a local cluster.
     """
 
     capacity = 1000
@@ -64,14 +64,14 @@ class Dask:
             ) from error
 
     def submit(self, run: Run) -> Future[Record]:
-        """Run a run somewhere in the cluster."""
+        """Submit a run to the cluster."""
         future: Future[Record] = Future()
         task = self._client.submit(run_in_worker, run, pure=False)
         task.add_done_callback(lambda done: self._hand_over(done, run, future))
         return future
 
     def close(self) -> None:
-        """Leave the cluster; end it if it is ours."""
+        """Close the connection, and shut down a local cluster."""
         with self._handing_over:
             self._closed = True
         with contextlib.suppress(Exception):
@@ -80,7 +80,7 @@ class Dask:
                 self._cluster.close(timeout=5.0)
 
     def _hand_over(self, task: Any, run: Run, future: Future[Record]) -> None:
-        """Pass on the result of a task, unless the client is closed: it would wait for ever."""
+        """Pass on the result of a task, unless the client is closed, which would block."""
         with self._handing_over:
             if not self._closed:
                 self._answer(task, run, future)
@@ -95,12 +95,12 @@ class Dask:
         except (CancelledError, asyncio.CancelledError, OSError):
             lost = SweepStoppedError(f"the Dask cluster at {self._address!r} was lost; {AGAIN}")
             future.set_exception(lost)
-        except BaseException as error:  # a future without an answer would be waited for
+        except BaseException as error:  # an unresolved future would block the driver
             future.set_exception(
                 SweepStoppedError(
-                    f"the workers of the Dask cluster at {self._address!r} cannot run anything "
-                    f"({type(error).__name__}: {error}): see that this version of periodic-gp is "
-                    f"installed there, and {AGAIN}"
+                    f"the workers of the Dask cluster at {self._address!r} cannot execute runs "
+                    f"({type(error).__name__}: {error}): check that this version of periodic-gp "
+                    f"is installed there, and {AGAIN}"
                 )
             )
 
@@ -110,12 +110,12 @@ _starting = threading.Lock()
 
 
 def run_in_worker(run: Run) -> Record:
-    """Run a run in a process of a Dask worker."""
+    """Execute a run in a subprocess of a Dask worker."""
     from distributed import get_worker
 
     with _starting:
         if not _pools:
-            # Dask starts its workers as daemons, which may have no children of their own.
+            # Dask starts its workers as daemons, which cannot have child processes.
             multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
             _pools.append(Processes(get_worker().state.nthreads))
     return _pools[0].submit(run).result()

@@ -1,7 +1,7 @@
-"""The columns of the tables of results, each declared once.
+"""Columns of the tables of results.
 
-The DataFrames, the terminal, ``--json``, the page and its CSV files all read ``COLUMNS``. A new
-statistic is one more entry::
+DataFrames, text tables, ``--json``, the page and its CSV files are all built from ``COLUMNS``. To
+add a statistic, add an entry::
 
     Column(
         "median_regret",
@@ -42,20 +42,20 @@ from evaluation.store import StoredRun
 from periodic_envs.arrays import Array
 
 TableKind = Literal["task", "overall"]
-"""The table of a task has a row for each agent and reference; the overall one spans all tasks."""
+"""Kind of table: "task" has a row for each agent and reference, "overall" spans all tasks."""
 Value = Interval | float | None
 SIMULATED = "simulated"
-"""Mark of a task whose rewards were simulated instead of measured."""
+"""Label of tasks whose rewards were simulated instead of measured."""
 
 
 @dataclass(frozen=True)
 class TableRuns:
-    """The runs behind a table.
+    """Runs of a table.
 
     Attributes:
         results: All runs of the sweep.
         track: Track of the agents.
-        baseline: The row that the others are compared with, or None.
+        baseline: Row that the others are compared with, or None.
     """
 
     results: Results
@@ -65,7 +65,7 @@ class TableRuns:
 
 @dataclass(frozen=True)
 class TaskRuns(TableRuns):
-    """The runs of one task, whose name is ``task``."""
+    """Runs of one task, named ``task``."""
 
     task: str
 
@@ -77,7 +77,7 @@ class TaskRuns(TableRuns):
         return {agent: common_runs(by_run, [agent])[0] for agent in rows if agent in by_run}
 
     def common(self, agent: str, other: str) -> Array:
-        """Return the regrets of two rows, shape (2, runs), in the runs that both have finished."""
+        """Return the regrets of two rows on their common finished runs, shape (2, runs)."""
         return common_runs(self.results.by_task[self.task], [agent, other])
 
     @cached_property
@@ -90,7 +90,7 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def differences(self) -> dict[str, PairedDifference]:
-        """Each row minus the baseline on common runs, where there are any."""
+        """Difference of each row and the baseline on common runs, if there are any."""
         if self.baseline not in self.regrets:
             return {}
         pairs = {a: self.common(a, self.baseline) for a in self.regrets if a != self.baseline}
@@ -108,7 +108,7 @@ class TaskRuns(TableRuns):
         return dict(zip(tested, corrected.tolist(), strict=True))
 
     def interactions(self, agent: str) -> float | None:
-        """Return the interactions of an agent, those of its training included."""
+        """Return the number of interactions of an agent, including its training."""
         if agent in REFERENCE_ROWS:
             return None
         training = self.results.training(self.task, agent) or (0, 0.0)
@@ -118,11 +118,11 @@ class TaskRuns(TableRuns):
 
 @dataclass(frozen=True)
 class AllTasks(TableRuns):
-    """The runs of all tasks together."""
+    """Runs of all tasks."""
 
     @property
     def scores(self) -> Scores:
-        """Scores of the agents that are in the table."""
+        """Scores of the agents in the table."""
         return self.results.scores(self.track)
 
     def score(self, agent: str) -> Array:
@@ -131,19 +131,19 @@ class AllTasks(TableRuns):
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are enough runs, all tasks together, for an interval.
+        """True if there are enough runs over all tasks for an interval.
 
-        Over all tasks runs are resampled within each and count together: there must be as many
-        degrees of freedom, ``tasks * (runs - 1)``, as ``MIN_RUNS`` runs of one task have.
+        Runs are resampled within each task. The degrees of freedom, ``tasks * (runs - 1)``, must
+        be at least those of ``MIN_RUNS`` runs of one task.
         """
         _, runs, tasks = self.scores.values.shape
         return bool(runs >= least_runs(tasks))
 
     def if_counted(self, interval: Interval) -> Interval:
-        """Return an interval that counts how often agents are better: it needs more runs.
+        """Return the interval of a rank or win rate, without bounds if runs are too few.
 
-        Fewer than ``MIN_RUNS`` of each task can be resampled in so few ways that it may have no
-        width at all.
+        With fewer than ``MIN_RUNS`` runs per task there are so few distinct resamples that the
+        interval may have zero width.
         """
         return if_enough(interval, self.scores.values.shape[1] >= MIN_RUNS)
 
@@ -154,24 +154,25 @@ class AllTasks(TableRuns):
 
 
 def least_runs(tasks: int) -> int:
-    """Return the runs of each task that an interval over several tasks needs."""
+    """Return the number of runs per task required for an interval over several tasks."""
     return 1 + math.ceil((MIN_RUNS - 1) / tasks)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table of a task, of the overall table, or of both.
+    """Column of the table of a task, of the overall table, or of both.
 
     Attributes:
-        key: Its name in DataFrames, JSON and CSV; with an interval there are ``{key}_low`` and
-            ``{key}_high``, too.
-        label: Its heading; ``{baseline}`` stands for the row that others are compared with.
+        key: Its name in DataFrames, JSON and CSV. The bounds of an interval are ``{key}_low`` and
+            ``{key}_high``.
+        label: Its heading; ``{baseline}`` is replaced by the label of the baseline.
         description: One sentence, the tooltip of the heading on the page.
-        digits: Decimals.
+        digits: Number of decimals.
         interval: True if it has a 95 % interval.
-        task: Computes it for a row of the table of a task.
-        overall: Computes it for a row of the overall table.
-        when: Condition to be in a table: always, in the track "pretrained", or with a baseline.
+        task: Function that computes the value for a row of the table of a task.
+        overall: Function that computes the value for a row of the overall table.
+        when: Tables that include it: all, those of the track "pretrained", or those with a
+            baseline.
     """
 
     key: str
@@ -185,57 +186,58 @@ class Column:
 
     @property
     def keys(self) -> list[str]:
-        """Names of its columns in a DataFrame."""
+        """Names of the columns in a DataFrame, including the bounds."""
         bounds = [f"{self.key}_low", f"{self.key}_high"] if self.interval else []
         return [self.key, *bounds]
 
     def cells(self, value: Value) -> dict[str, float | None]:
-        """Return a value as the cells of a row."""
+        """Return the cells of a value and its bounds."""
         if isinstance(value, Interval):
             return dict(zip(self.keys, (value.estimate, value.low, value.high), strict=True))
         return {**dict.fromkeys(self.keys), self.key: value}
 
     def values(self, row: Mapping[str, Any]) -> tuple[float, float, float]:
-        """Return the value of a row and the ends of its interval; NaN where they are missing."""
+        """Return the value and bounds in a row, NaN where missing."""
         cells = [row.get(key) for key in self.keys]
         numbers = [math.nan if x is None else float(x) for x in cells]
         value, low, high = (*numbers, math.nan, math.nan)[:3]
         return value, low, high
 
     def text(self, row: Mapping[str, Any]) -> str:
-        """Return a row's cell as text."""
+        """Return the cell of a row as text."""
         value, low, high = (f"{x:,.{self.digits}f}" for x in self.values(row))
         if value == "nan":
             return ""
         return value if low == "nan" else f"{value} [{low}, {high}]"
 
     def heading(self, baseline: str | None) -> str:
-        """Return its heading as text."""
+        """Return the heading as text."""
         return self.label.replace("{baseline}", str(baseline)) + " [95 %]" * self.interval
 
     def about(self) -> dict[str, Any]:
-        """Return its description for the page, as plain data."""
+        """Return the description of the column for the page, as plain data."""
         names = {"key": self.key, "label": self.label, "title": self.description}
         return {**names, "digits": self.digits, "interval": self.interval}
 
 
 def columns_of(table: TableKind, *, track: str, baseline: str | None = None) -> list[Column]:
-    """Return the columns of a table, in their order."""
+    """Return the columns of a table, in order."""
     applying = {"always", track} | ({"baseline"} if baseline is not None else set())
     return [c for c in COLUMNS if getattr(c, table) is not None and c.when in applying]
 
 
 def page_columns(table: TableKind) -> list[Column]:
-    """Return the columns of a table of the page, which has no baseline.
+    """Return the columns of a table of the page, without a baseline.
 
-    Times are in the overall table only, where the maintainers' own measurement may replace them.
+    Times are listed only in the overall table, where the maintainers' measurement may replace
+    them.
     """
     columns = columns_of(table, track="online")
     return [column for column in columns if table == "overall" or column.key != "ms_per_step"]
 
 
 def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict[str, float | None]:
-    """Return the cells of an agent's row of a table."""
+    """Return the cells of the row of an agent."""
     table: TableKind = "task" if isinstance(runs, TaskRuns) else "overall"
     cells: dict[str, float | None] = {}
     for column in columns:
@@ -244,7 +246,7 @@ def row_of(columns: list[Column], runs: TaskRuns | AllTasks, agent: str) -> dict
 
 
 def simulated_tasks(results: Results) -> list[str]:
-    """Return the tasks with a world whose rewards were simulated instead of measured."""
+    """Return the tasks that include a world with simulated instead of measured rewards."""
     data = results.sweep.data
     return [
         task
@@ -254,8 +256,8 @@ def simulated_tasks(results: Results) -> list[str]:
 
 
 def _normalised(runs: TaskRuns, agent: str) -> Interval:
-    """Return the mean regret and its interval in units of the regret of choosing at random."""
-    # On the runs that this agent has: others may have finished more.
+    """Return the mean regret with its interval, relative to the regret of choosing at random."""
+    # Only the runs of this agent: others may have finished more.
     own, uniform = runs.common(agent, UNIFORM) if UNIFORM in runs.regrets else np.zeros((2, 0))
     if not own.size:
         return Interval(math.nan, math.nan, math.nan)
@@ -289,7 +291,7 @@ COLUMNS: list[Column] = [
     Column(
         "regret",
         "Regret",
-        "Mean over runs of the regret at the end, with its 95 % interval",
+        "Mean final regret over runs, with its 95 % interval",
         digits=1,
         interval=True,
         task=lambda runs, agent: runs.means[agent].at_least(0.0),
@@ -314,7 +316,7 @@ COLUMNS: list[Column] = [
     Column(
         "runs",
         "Runs",
-        "Runs that have finished",
+        "Number of finished runs",
         digits=0,
         task=lambda runs, agent: len(runs.regrets[agent]),
     ),
@@ -329,8 +331,7 @@ COLUMNS: list[Column] = [
     Column(
         "interactions",
         "Interactions",
-        "Steps of one run, and those that the harness's training used before; not what an agent "
-        "learned elsewhere",
+        "Steps of one run and of the training by the harness; training elsewhere is not included",
         digits=0,
         task=TaskRuns.interactions,
         when="pretrained",
@@ -338,7 +339,7 @@ COLUMNS: list[Column] = [
     Column(
         "training_seconds",
         "Training s",
-        "Seconds that the training took",
+        "Duration of the training in seconds",
         digits=0,
         task=lambda runs, agent: (runs.results.training(runs.task, agent) or (0, None))[1],
         when="pretrained",
@@ -355,7 +356,7 @@ COLUMNS: list[Column] = [
     Column(
         "p_value",
         "p (Holm)",
-        "How surprising the difference is, corrected for the number of agents",
+        "P-value of the difference, corrected for the number of agents",
         digits=3,
         task=lambda runs, agent: runs.p_values.get(agent),
         when="baseline",
@@ -363,11 +364,11 @@ COLUMNS: list[Column] = [
     Column(
         "better",
         "P(better than {baseline})",
-        "Chance that a run scores higher than one of the baseline",
+        "Probability that a run scores higher than one of the baseline",
         digits=2,
         interval=True,
         overall=_better,
         when="baseline",
     ),
 ]
-"""Every column of every table, in the order of display."""
+"""All columns of all tables, in display order."""

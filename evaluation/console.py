@@ -1,4 +1,4 @@
-"""Output on the console: lines, prose, and the progress of long work."""
+"""Console output: lines, wrapped text and progress."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from evaluation.runner import Progress
 
 SECONDS_BETWEEN = {True: 0.25, False: 3.0}
-"""Time between two reports, on a screen and in a log."""
+"""Seconds between two reports, on a screen (True) and in a log (False)."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def escaped(text: str) -> str:
-    r"""Return a text with its control characters as escapes.
+    r"""Return a text with control characters escaped.
 
     >>> escaped("red: \x1b[31m")
     'red: \\x1b[31m'
@@ -28,12 +28,12 @@ def escaped(text: str) -> str:
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """Print a line as it is, not wrapped."""
+    """Print a line without wrapping."""
     print(escaped(text), file=sys.stderr if error else sys.stdout, flush=True)
 
 
 def say_prose(text: str) -> None:
-    """Print sentences, wrapped at the width of the terminal; in a pipe one line each."""
+    """Print text, wrapped at the width of the terminal; unwrapped in a pipe."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
         wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
@@ -42,29 +42,29 @@ def say_prose(text: str) -> None:
 
 
 def in_notebook() -> bool:
-    """Return whether this is the kernel of a notebook; nothing is imported to find out."""
+    """Return True in the kernel of a notebook, without importing IPython."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and hasattr(shell, "kernel")
 
 
 def on_screen() -> bool:
-    """Return whether the last line can be drawn over."""
+    """Return True if the last line of the output can be overwritten."""
     return sys.stderr.isatty() or in_notebook()
 
 
 def draw(line: str) -> None:
-    """Draw over the last line of a terminal or notebook; print nothing in a log."""
+    """Overwrite the last line of a terminal or notebook; print nothing in a log."""
     if on_screen():
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{escaped(line)[:width]:<{width}}", end="\r", file=sys.stderr, flush=True)
 
 
 class Reporter:
-    """Progress on the standard error: one line, drawn over on a terminal and in a notebook.
+    """Progress on the standard error: one line, overwritten on a terminal and in a notebook.
 
     Args:
-        title: Name of the work, shown at once on a screen.
-        things: Name of the counted things.
+        title: Name of the task, printed at the start on a screen.
+        things: Plural name of the counted items.
         quiet: Print nothing.
     """
 
@@ -86,7 +86,7 @@ class Reporter:
                 print(escaped(self._line), file=sys.stderr, flush=True)
 
     def __call__(self, progress: Progress) -> None:
-        """Report progress, unless that has just been done."""
+        """Report progress, unless the last report is too recent."""
         if self._first is None:
             self._first = progress.done
         self._line, now = self._text(progress), time.monotonic()
@@ -97,7 +97,7 @@ class Reporter:
                 print(escaped(self._line), file=sys.stderr, flush=True)
 
     def _text(self, progress: Progress) -> str:
-        """Return "12 of 30 runs, 1 failed, about 5 s left"."""
+        """Return a text such as "12 of 30 runs, 1 failed, about 5 s left"."""
         spent, made = time.monotonic() - self._start, progress.done - (self._first or 0)
         left = progress.runs - progress.done
         parts = [f"{progress.done:,} of {progress.runs:,} {self._things}"]

@@ -1,6 +1,6 @@
-"""Agents of a protocol: given as Python objects, and checked before anything is run.
+"""Agents of a protocol: conversion from Python objects, and checks before the first run.
 
-A class may name the actions that it takes; without it an agent takes both::
+A class may declare the actions that it supports; by default both are assumed::
 
     class LinearPerArm:
         takes = "arms"  # or "box"
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from periodic_envs.episode import Setup
 
 AgentArgument = str | AgentSpec | Callable[..., Any] | Mapping[str, Any]
-"""The command line's notation, a spec, a class or function that makes an agent (with its settings:
-``functools.partial(Mine, epsilon=0.1)``), or a table as in a protocol with one of these as its name
-(``{"name": Mine, "track": "pretrained", "training_steps": 6400}``)."""
+"""Agent in the notation of the command line, a spec, a class or a factory function (with settings:
+``functools.partial(MyAgent, epsilon=0.1)``), or a table as in a protocol with one of these as its
+name (``{"name": MyAgent, "track": "pretrained", "training_steps": 6400}``)."""
 
 TAKES = {"arms": "arms", "box": "boxes (continuous actions)"}
 """Values of ``takes``, and their names in messages."""
 
 
 def entries_of(agents: Collection[AgentArgument]) -> list[Any]:
-    """Return agents as protocols name them: texts as they are, all others as tables.
+    """Return agents in the notation of protocols: texts unchanged, all others as tables.
 
     Raises:
-        ProtocolError: If something is not an agent that workers could make.
+        ProtocolError: If an item is not an agent that workers can create.
     """
     every = require_list("agents", agents, ProtocolError)
     try:
@@ -52,7 +52,7 @@ def entries_of(agents: Collection[AgentArgument]) -> list[Any]:
 
 
 def _table(agent: Any) -> dict[str, Any]:
-    """Return the table of an agent; its label is the name of the class, without its module."""
+    """Return the table of an agent, labelled by the name of its class without the module."""
     table = dict(agent) if isinstance(agent, Mapping) else {"name": agent}
     made = table.get("name")
     if made is None or isinstance(made, str):
@@ -64,11 +64,11 @@ def _table(agent: Any) -> dict[str, Any]:
 
 
 def _spec(made: Any) -> AgentSpec:
-    """Return the spec of a class or function, with the settings of a partial."""
+    """Return the spec of a class or function, including the settings of a partial."""
     settings: dict[str, Any] = {}
     while isinstance(made, partial):
         if made.args:
-            raise UnknownAgentError(f"settings are given by name, got {made!r}")
+            raise UnknownAgentError(f"settings must be keyword arguments, got {made!r}")
         settings, made = {**made.keywords, **settings}, made.func
     if not inspect.isclass(made) and not inspect.isfunction(made):
         raise UnknownAgentError(
@@ -78,14 +78,14 @@ def _spec(made: Any) -> AgentSpec:
 
 
 def name_of(made: Any) -> str:
-    """Return the name under which workers find a class or function.
+    """Return the name by which workers import a class or function.
 
     Raises:
-        UnknownAgentError: If it is not at the top of its module.
+        UnknownAgentError: If it is not defined at the top level of its module.
     """
     if made.__qualname__ != made.__name__ or not made.__name__.isidentifier():
         raise UnknownAgentError(
-            f"workers cannot find {made.__qualname__}: define it at the top of a file or cell"
+            f"workers cannot find {made.__qualname__}: define it at the top level of a file or cell"
         )
     place = f"{made.__module__}:{made.__name__}"
     for name, registered in names().items():
@@ -99,14 +99,14 @@ def name_of(made: Any) -> str:
 
 
 def checked_agents(protocol: Protocol, *, trusted: bool) -> Protocol:
-    """Check all agents; return the protocol without worlds whose actions an agent does not take.
+    """Check all agents; return the protocol without incompatible pairs of agents and worlds.
 
     Args:
         protocol: The agents and worlds.
-        trusted: Whether agents of third parties may be imported here; others fail when they run.
+        trusted: Import and check third-party agents; otherwise their errors appear in their runs.
 
     Raises:
-        ProtocolError: If an agent cannot be made or trained, or takes the actions of no world.
+        ProtocolError: If an agent cannot be created or trained, or does not support any world.
     """
     try:
         checked = tuple(
@@ -119,13 +119,11 @@ def checked_agents(protocol: Protocol, *, trusted: bool) -> Protocol:
 
 
 def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
-    """Return a checked agent with the worlds whose actions it takes."""
+    """Return a checked agent, restricted to the worlds whose actions it supports."""
     name, made = entry.spec.name, find_class(entry.spec.name)
     missing = [f"{method}()" for method in ("act", "update") if not hasattr(made, method)]
     if inspect.isclass(made) and missing:
-        raise UnknownAgentError(
-            f"{name} is not an agent: its class has no {' and no '.join(missing)}"
-        )
+        raise UnknownAgentError(f"{name} is not an agent: its class lacks {' and '.join(missing)}")
     entry.spec.check_settings(settings_of(made))
     if entry.training_steps:
         _check_training(entry.spec)
@@ -134,14 +132,14 @@ def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
             inspect.signature(made).bind(None, None, **entry.spec.settings)
         except TypeError:
             raise UnknownAgentError(
-                f"{name} cannot be made: its class needs def __init__(self, problem, rng), "
-                "followed by settings if it has any"
+                f"{name} cannot be created: its class needs def __init__(self, problem, rng), "
+                "followed by its settings"
             ) from None
     worlds = [env.label for env in protocol.envs if entry.takes_part(env.label)]
     taken = tuple(label for label in worlds if accepts(name, protocol.setups[label]))
     if not taken:
         kind = TAKES[str(taken_by(name))]
-        raise UnknownAgentError(f"{entry.label!r} takes {kind} only, and no world here has any")
+        raise UnknownAgentError(f"{entry.label!r} supports {kind} only, and no world has them")
     return entry if len(taken) == len(worlds) else replace(entry, envs=taken)
 
 
@@ -153,20 +151,20 @@ def _check_training(spec: AgentSpec) -> None:
 
 
 def taken_by(name: str) -> str | None:
-    """Return the actions that an agent takes, "arms" or "box"; None if both, or if not known.
+    """Return the actions that an agent supports, "arms" or "box"; None if both or unknown.
 
     Raises:
-        ProtocolError: If its class names anything else.
+        ProtocolError: If its class declares another value.
     """
     try:
         takes = getattr(find_class(name), "takes", None)
     except UnknownAgentError:
-        return None  # reported when it is run
+        return None  # reported by the run
     if takes not in (None, *TAKES):
         raise ProtocolError(f'agents: {name} has takes = {takes!r}; write "arms" or "box"')
     return takes
 
 
 def accepts(name: str, setup: Setup) -> bool:
-    """Return whether an agent takes the actions of a world."""
+    """Return True if an agent supports the actions of a world."""
     return taken_by(name) in (None, "box" if setup.public.n_actions is None else "arms")

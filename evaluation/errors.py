@@ -2,8 +2,8 @@
 
 
 class UserError(Exception):
-    """An error that the user can fix: the message is one sentence, shown without a traceback."""
+    """Error that the user can fix: one sentence, reported without a traceback."""
 
 
 class UnknownNameError(UserError, LookupError, ValueError):
-    """An unknown name; the message lists those that may have been meant."""
+    """Unknown name; the message lists similar names."""

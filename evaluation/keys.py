@@ -1,11 +1,11 @@
-"""Key of a result: a hash of everything that the result depends on.
+"""Keys of results: hashes of everything that a result depends on.
 
 A result depends on the world with its arguments and data, the agent with its settings, the seed,
-the training, and the code: this package, NumPy and SciPy, the libraries that an agent of ours
-names, and the files of a third party's agent or world (all of its top-level package, or the single
-file). Every file of ``agents`` and ``periodic_envs`` counts, so that no edit in a checkout is
-missed. Not covered are versions of other libraries, and modules that a single file or a notebook
-imports.
+the training, and the code: this package, NumPy and SciPy, the libraries that a built-in agent
+declares, and the files of a third-party agent or world (its entire top-level package, or the single
+file). All files of ``agents`` and ``periodic_envs`` are included, which covers local edits in a
+checkout. Versions of other libraries are not covered, nor are modules that a single file or a
+notebook imports.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from evaluation.specs import canonical_json
 from periodic_envs.episode import Setup
 
 ROOT = str(Path(__file__).resolve().parents[1])
-"""Folder of our packages."""
+"""Folder of the packages of this project."""
 OURS = ("agents", "periodic_envs", "evaluation")
 RUNNER = tuple(f"{ROOT}/evaluation/{name}.py" for name in ("play", "references", "training"))
-"""Files of the harness that decide what a result is."""
+"""Files of the harness that affect results."""
 
 
 def digest(content: Any) -> str:
@@ -38,7 +38,7 @@ def digest(content: Any) -> str:
 
 
 def code_of(setup: Setup, agent: AgentSpec | None) -> str:
-    """Return hashes of the code that a result depends on: ours, the world's and the agent's own."""
+    """Return hashes of the code of a result: this package, the world and the agent."""
     module = type(setup.world).__module__
     file = "" if module.startswith("periodic_envs.") else _file_of(module)
     world = hash_of([file] if file else [])
@@ -61,7 +61,7 @@ def our_code() -> str:
 
 
 def agent_code(name: str) -> str:
-    """Return the hash of an agent's own code: of its files, or of its libraries if it is ours."""
+    """Return the hash of an agent's files, or of the library versions of a built-in agent."""
     if is_built_in(name):
         return digest([version_of(each) for each in getattr(find_class(name), "libraries", ())])
     if name.startswith(MAIN):
@@ -70,15 +70,17 @@ def agent_code(name: str) -> str:
 
 
 def agent_files(name: str) -> list[str]:
-    """Return the files of a third party's agent, without importing it; none for one of ours.
+    """Return the files of a third-party agent without importing it; none for a built-in one.
 
     Raises:
-        UnknownAgentError: If there is no such file or package.
+        UnknownAgentError: If the file or package does not exist.
     """
     place = place_of(name).partition(":")[0]
     if place.endswith(".py"):
         if not os.path.isfile(place):
-            raise UnknownAgentError(f"cannot find the agent {name!r}: there is no file {place!r}")
+            raise UnknownAgentError(
+                f"cannot find the agent {name!r}: the file {place!r} does not exist"
+            )
         return [place]
     top = place.partition(".")[0]
     if top in OURS:
@@ -96,14 +98,14 @@ def agent_files(name: str) -> list[str]:
 
 
 def files_in(folder: str) -> Iterator[str]:
-    """Yield all files below a folder but compiled ones: tables decide as well as Python does."""
+    """Yield all files below a folder except compiled ones; data files affect results, too."""
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name != "__pycache__"]
         yield from (f"{place}/{name}" for name in files)
 
 
 def hash_of(files: Collection[str]) -> str:
-    """Return the SHA-256 of files: of their names from their common folder, and their contents."""
+    """Return the SHA-256 of the relative names and the contents of files."""
     top = os.path.commonpath(files) if files else ""
     content = hashlib.sha256()
     for file in sorted(files):
@@ -115,13 +117,13 @@ def hash_of(files: Collection[str]) -> str:
 
 @functools.cache
 def version_of(package: str) -> str | None:
-    """Return the installed version of a distribution, None if it is not installed."""
-    imported = getattr(sys.modules.get(package), "__version__", None)  # quicker to look up
+    """Return the version of a distribution, or None if it is not installed."""
+    imported = getattr(sys.modules.get(package), "__version__", None)  # faster than the metadata
     if imported is not None:
         return str(imported)
     try:
-        found = distribution(package)
+        installed = distribution(package)
     except PackageNotFoundError:
         return None
-    text = found.read_text("METADATA") or found.read_text("PKG-INFO") or ""  # of a checkout
-    return text.partition("\nVersion: ")[2].partition("\n")[0]  # without parsing all of it
+    text = installed.read_text("METADATA") or installed.read_text("PKG-INFO") or ""  # of a checkout
+    return text.partition("\nVersion: ")[2].partition("\n")[0]  # faster than parsing the metadata

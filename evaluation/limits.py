@@ -1,4 +1,4 @@
-"""Limits of time and memory of a run, their enforcement, and the reasons of failures."""
+"""Time and memory limits of runs, their enforcement, and reasons of failures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Amount = Annotated[int, Meta(gt=0, le=10**7)] | Annotated[float, Meta(gt=0, le=1
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Resources that one run may use.
+    """Resource limits of a run.
 
     Attributes:
-        seconds: Time for one agent in one world, all steps together.
-        memory_mb: Memory that the agent may take on top of what the harness has.
-        training_seconds: Time for training before that.
+        seconds: Time for all steps of one agent in one world.
+        memory_mb: Memory of the agent in addition to that of the harness.
+        training_seconds: Time for the training.
     """
 
     seconds: Amount = 600.0
@@ -36,21 +36,21 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an error with the place that it came from, for the author of the agent."""
+    """Return the type and message of an error with the file and line that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
     place = "".join(f" ({os.path.basename(at.filename)}, line {at.lineno})" for at in last)
     return f"{type(error).__name__}: {error}{place}"
 
 
 class OverTimeError(BaseException):
-    """The time of a run is over. Not an Exception, so that agents do not catch it by accident."""
+    """Time limit exceeded. Not an ``Exception``, so that agents do not catch it by accident."""
 
 
 @contextlib.contextmanager
 def limited(seconds: float, memory_mb: float) -> Iterator[None]:
-    """Limit the time of the code inside, and the memory that it takes beyond what is used now."""
+    """Limit the time of the enclosed code, and its memory beyond the current usage."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
-        yield  # the driver of this process sees to the time
+        yield  # the driver of this process enforces the time limit
         return
     before = resource.getrlimit(resource.RLIMIT_AS)
     soft = address_space(memory_mb)
@@ -73,7 +73,7 @@ def _over_time(signum: int, frame: FrameType | None) -> None:
 
 
 def address_space(more_mb: float) -> int | None:
-    """Return the address space in use and so many MB more, None where the system hides it."""
+    """Return the current address space plus ``more_mb`` in bytes, or None if unavailable."""
     try:
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()

@@ -1,7 +1,7 @@
-"""Agents that are defined in a notebook or script: sent to workers by value.
+"""Agents defined in a notebook or script, sent to workers by value.
 
-A class of ``__main__`` is in no module that a worker could import. It is pickled with all that it
-uses there (cloudpickle), and a worker puts it into its own ``__main__``.
+Workers cannot import a class of ``__main__``. The class is pickled with its dependencies in
+``__main__`` (by cloudpickle), and a worker adds it to its own ``__main__``.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from typing import Any
 import cloudpickle
 
 MAIN = "__main__:"
-"""Begins the names of such agents."""
+"""Prefix of the names of such agents."""
 _INCIDENTAL = {
     *("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__"),
     *("__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl"),
 }
-"""Attributes of a class that do not decide what it does, or where it was typed."""
+"""Attributes of a class that do not affect its behaviour."""
 
 
 _defined: dict[str, bytes] = {}
-"""Agents that ``define`` has put into ``__main__``, by value."""
+"""Pickled agents that ``define`` has added to ``__main__``, by name."""
 
 
 def pickled(name: str) -> bytes:
-    """Return an agent of ``__main__`` by value: workers cannot import it."""
+    """Return a pickled agent of ``__main__``."""
     return bytes(cloudpickle.dumps(getattr(sys.modules["__main__"], name.removeprefix(MAIN))))
 
 
 def define(name: str, code: bytes) -> None:
-    """Put a pickled agent where its name says, unless this is the process that defined it.
+    """Add a pickled agent to ``__main__``, unless it was defined in this process.
 
-    The workers of a cluster outlive a sweep, and may have an earlier definition.
+    The workers of a cluster outlive a sweep and may hold an earlier definition.
     """
     own, main = name.removeprefix(MAIN), sys.modules["__main__"]
     if code and (_defined.get(own, code) != code or not hasattr(main, own)):
@@ -46,9 +46,9 @@ def define(name: str, code: bytes) -> None:
 
 
 def fingerprint(made: Any) -> str:
-    """Return the SHA-256 of a class or function and of all that it uses of ``__main__``.
+    """Return the SHA-256 of a class or function and of its dependencies in ``__main__``.
 
-    It is the same in every session, wherever the code was typed.
+    It depends neither on the session nor on the position of the code.
     """
     content = hashlib.sha256()
     for part in _parts(made, set()):
@@ -57,8 +57,8 @@ def fingerprint(made: Any) -> str:
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
-    """Yield what a value does, with what it uses."""
-    if isinstance(value, FunctionType | type | list):  # these may lead back to themselves
+    """Yield the content of a value and of its dependencies, as bytes."""
+    if isinstance(value, FunctionType | type | list):  # these may contain themselves
         yield value.__name__.encode() if hasattr(value, "__name__") else b"[]"
         if id(value) in seen:
             return
@@ -86,13 +86,13 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
     elif isinstance(value, ModuleType):
         yield value.__name__.encode()
     else:
-        with contextlib.suppress(Exception):  # what cannot be pickled cannot be sent either
+        with contextlib.suppress(Exception):  # unpicklable values cannot be sent to workers
             yield pickle.dumps(value, protocol=4)
     for part in used:
         yield from _parts(part, seen)
 
 
 def _names(code: CodeType) -> set[str]:
-    """Return the names that a function and those within it look up."""
+    """Return the names that a function and its nested functions look up."""
     inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
     return set(code.co_names).union(*inner)

@@ -1,4 +1,4 @@
-"""Pictures and films of one run: the landscape with the choices, and the regret."""
+"""Pictures and animations of one run: the landscape with the choices, and the regret."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAX_FRAMES = 90
-"""More make large files: of a long episode every second or every tenth step is drawn."""
+"""Maximum number of frames; longer episodes are subsampled."""
 WIDTH, COLOURS = 640, 64
-"""Width of a frame in pixels, and colours of its palette."""
+"""Width of a frame in pixels, and number of colours of its palette."""
 FRAME_SECONDS, LAST_SECONDS = 0.08, 2.5
 
 
@@ -56,7 +56,7 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
 
 
 class Film:
-    """Frames of a world after some of its steps, as a GIF.
+    """Animation of a world as a GIF.
 
     Args:
         world: An environment whose ``render_mode`` is "rgb_array".
@@ -68,7 +68,7 @@ class Film:
         self._steps, self._frames = 0, list[Any]()
 
     def step(self) -> None:
-        """Take a frame where one is due; to be called after every step of the episode."""
+        """Add a frame if one is due. Call it after every step of the episode."""
         self._steps += 1
         if self._steps % self._every == 0 or self._steps == self._world.horizon:
             frame = self._world.render()
@@ -76,10 +76,10 @@ class Film:
             self._frames.append(_image(frame))
 
     def write(self, path: Path) -> None:
-        """Write all frames, the last one for longer."""
+        """Write all frames; the last one is displayed longer."""
         times = [round(1e3 * FRAME_SECONDS)] * (len(self._frames) - 1) + [round(1e3 * LAST_SECONDS)]
         made = io.BytesIO()
-        # One palette and no dithering: areas that stand still are then equal, and compress well.
+        # One palette without dithering keeps static areas identical, so that they compress well.
         palette = self._frames[-1].quantize(COLOURS)
         first, *others = (f.quantize(palette=palette, dither=0) for f in self._frames)
         first.save(made, "GIF", save_all=True, append_images=others, duration=times, loop=0)
@@ -87,7 +87,7 @@ class Film:
 
 
 def _image(frame: NDArray[np.uint8]) -> Any:
-    from PIL import Image  # comes with Matplotlib, and is slow to import
+    from PIL import Image  # a dependency of Matplotlib, slow to import
 
     whole = Image.fromarray(frame)
     height = round(whole.height * WIDTH / whole.width)

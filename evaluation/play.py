@@ -1,4 +1,4 @@
-"""One episode: an agent in an environment, with the regret of every step."""
+"""Episodes of one agent in one environment."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import Origin
 
 Arrived = Sequence[tuple[int, float]]
-"""Numbers of decisions, from 0 on, and their rewards, in the order in which they arrive."""
+"""Indices of decisions and their rewards, in order of arrival."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Steps of an episode, one entry per step, and the origin of the rewards if they are data.
+    """Steps of an episode, one entry per step, and the origin of replayed rewards.
 
-    The agent is None if it was in a sandbox. A reward is that of its step's decision, even if it
-    reached the agent later or not at all.
+    The agent is None if it ran in a sandbox. A reward belongs to the decision of its step, even if
+    the agent received it later or not at all.
     """
 
     agent: Agent | None
@@ -46,10 +46,10 @@ class Trajectory:
 
 
 class Player(Protocol):
-    """An agent as an episode needs it, in this process or in a sandbox.
+    """Interface of an agent for an episode, in this process or in a sandbox.
 
     Attributes:
-        agent: The agent, None if it is elsewhere.
+        agent: The agent, or None if it is in another process.
         seconds: Time of each decision and of the update with its reward.
     """
 
@@ -61,9 +61,9 @@ class Player(Protocol):
 
 
 class LocalAgent:
-    """An agent in this process: the one implementation of ``Player`` that holds the agent itself.
+    """Agent in this process.
 
-    It remembers the decisions whose rewards are under way.
+    It stores the decisions whose rewards have not arrived yet.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class LocalAgent:
 
 
 def plain(action: Any) -> Any:
-    """Return an action as a Python number, or as an array that the agent does not hold.
+    """Return an action as a Python number or as a copy of an array.
 
-    Anything else is returned as it is: the environment explains what is wrong with it.
+    Other objects are returned unchanged: the environment reports the error.
     """
     array = np.array(action, subok=False)
     if array.dtype.kind not in "biuf":
@@ -109,7 +109,7 @@ def plain(action: Any) -> Any:
 
 
 def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
-    """Return what an agent may know of a world: nothing from ``info`` but the warm start."""
+    """Return the information about a world that is available to an agent."""
     public, warm_start = env.public, reset_info.get("warm_start")
     return Problem(
         action_space=env.action_space,
@@ -126,7 +126,7 @@ def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
 
 
 def agent_generator(seed: int) -> np.random.Generator:
-    """Return the agent's generator: fixed by the seed, independent of the world's."""
+    """Return the random generator of an agent, independent of that of the world."""
     return np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
 
 
@@ -142,16 +142,16 @@ def play(
     """Play one episode.
 
     Delayed rewards are passed to ``update`` in the order of arrival, each with the observation of
-    its decision; rewards that are lost or still under way at the end are not.
+    its decision; rewards that are lost or have not arrived by the end are not passed.
 
     Args:
-        env: An environment of this suite, in ``DelayedReward`` if rewards come late.
+        env: An environment of this suite, wrapped in ``DelayedReward`` if rewards are delayed.
         spec: The agent.
-        seed: Of the world and, apart from it, of the agent.
-        on_step: Called after every step, for a progress bar.
-        learned: What the agent learned in its training, if it had one.
-        agent_seed: Seed of the agent, where it must not reveal that of the world.
-        player: Makes the agent: in this process, or in a sandbox.
+        seed: Seed of the world and, independently, of the agent.
+        on_step: Called after every step, for example by a progress bar.
+        learned: Arrays learned in the agent's training, if any.
+        agent_seed: Seed of the agent, if it must not reveal that of the world.
+        player: Factory of the agent, in this process or in a sandbox.
     """
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
@@ -162,7 +162,7 @@ def play(
     arrived: list[tuple[int, float]] = []
     truncated = False
     while not truncated:
-        # A copy: the agent may keep and change what it is given.
+        # A copy: the agent may store and modify it.
         action = playing.act(arrived, observation.copy())
         observation, reward, _, truncated, info = env.step(action)
         earned = float(info.get("earned", reward))

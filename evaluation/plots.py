@@ -1,7 +1,7 @@
-"""Pictures of a sweep: curves with bands, phases of the season, performance profiles.
+"""Figures of a sweep: curves with bands, regret by phase, performance profiles.
 
-An agent has the same colour and dashes in all pictures of a sweep. Figures are built
-without pyplot, which keeps global state and may need a screen.
+An agent has the same colour and dashes in all figures of a sweep. Figures are created without
+pyplot, which has global state and may require a display.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's colours, which differ with any kind of colour vision, without the pale yellow."""
+"""Okabe and Ito's palette for all kinds of colour vision, without yellow."""
 DASHES = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
-"""Names of Plotly. Every round of colours has its own dashes: 42 agents look different."""
+"""Dash styles by their names in Plotly. Combined with the colours they distinguish 42 agents."""
 
 
 def looks(agents: Iterable[str]) -> dict[str, int]:
-    """Return the number of each agent's look: its position, such as in the protocol's list."""
+    """Return the style index of each agent: its position in the protocol."""
     return {agent: look for look, agent in enumerate(agents)}
 
 
 def colour_of(look: int) -> str:
-    """Return the colour of a look."""
+    """Return the colour of a style index."""
     return COLOURS[look % len(COLOURS)]
 
 
 def dashes_of(look: int) -> str:
-    """Return the dashes of a look, one of ``DASHES``."""
+    """Return the dashes of a style index, one of ``DASHES``."""
     return DASHES[look // len(COLOURS) % len(DASHES)]
 
 
 LEGEND_LINE = 0.17
-"""Inches of one line of a legend."""
+"""Height of a legend line in inches."""
 
 MAX_TITLE = 32
-"""Letters of a title that fit above a panel."""
+"""Number of characters of a title that fit above a panel."""
 
 _DASHES: dict[str, Any] = {
     "solid": "-",
@@ -69,7 +69,7 @@ _DASHES: dict[str, Any] = {
     "dashdot": (0, (5, 2, 1.5, 2)),
     "longdashdot": (0, (9, 3, 1.5, 3)),
 }
-"""Dashes for Matplotlib, by these names."""
+"""Dash patterns of Matplotlib, by the names of Plotly."""
 
 
 def agent_styles(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -86,12 +86,12 @@ def curves_figure(
     times: Mapping[str, ArrayLike] | None = None,
     agents: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw mean cumulative regret with its band, one panel per environment and one legend for all.
+    """Draw mean cumulative regret with bands, one panel per environment.
 
     Args:
         curves: ``curves[env][agent]``, each of shape (steps,): see ``statistics.curve_band``.
-        times: ``times[env]`` of shape (steps,); without it, steps count from 1.
-        agents: All agents that have a look; without it, those in ``curves``.
+        times: ``times[env]`` of shape (steps,); by default 1, 2, ...
+        agents: All agents with a style; by default those in ``curves``.
     """
     styles = agent_styles(agents or list(dict.fromkeys(a for env in curves.values() for a in env)))
     figure, panels = _panels(list(curves), width=5.6, height=3.4)
@@ -111,14 +111,14 @@ def phase_figure(
     *,
     period: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Draw the mean regret of a step by phase: a heat map per environment, one row per agent.
+    """Draw the mean regret per step by phase: a heat map per environment, one row per agent.
 
-    Rows are sorted by their mean: the agent that loses least is on top. The colours of a panel
-    span its middle 98 %: a single terrible agent does not hide the others.
+    Rows are sorted by their mean, lowest first. Colours end at the 99th percentile of a panel, so
+    that a single outlier does not hide the other agents.
 
     Args:
         by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``regret_by_phase``.
-        period: ``period[env]``, the season's length in steps; without it, the number of bins.
+        period: ``period[env]``, the season's length in steps; by default the number of bins.
     """
     tallest = max(len(rows) for rows in by_phase.values())
     figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * tallest)
@@ -154,7 +154,7 @@ def profile_figure(
         profiles: ``profiles[agent]``, each of shape (thresholds,): see
             ``statistics.performance_profile``.
         thresholds: Shape (thresholds,).
-        agents: All agents that have a look; without it, those in ``profiles``.
+        agents: All agents with a style; by default those in ``profiles``.
     """
     styles = agent_styles(agents or list(profiles))
     figure, (axes,) = _panels([""], width=6.4, height=4.2)
@@ -181,7 +181,7 @@ def _open_grid(axes: Axes) -> None:
 
 
 def _legend(figure: Figure, panels: Sequence[Axes], order: Iterable[str]) -> None:
-    """Draw one legend for all panels, beside them, in as many columns as it needs."""
+    """Draw one legend for all panels beside them, in as many columns as required."""
     lines = {line.get_label(): line for axes in panels for line in axes.get_lines()}
     agents = [agent for agent in order if agent in lines]
     room = int(figure.get_figheight() / LEGEND_LINE)
@@ -197,7 +197,7 @@ def _legend(figure: Figure, panels: Sequence[Axes], order: Iterable[str]) -> Non
 
 
 def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """Return panels in about as many columns as rows, at most three."""
+    """Return panels in a nearly square grid of at most three columns."""
     columns = min(math.ceil(math.sqrt(len(titles))), 3)
     rows = math.ceil(len(titles) / columns)
     figure = NotebookFigure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
@@ -208,11 +208,11 @@ def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figu
 
 
 class NothingToDrawError(UserError):
-    """Results that have no picture."""
+    """Results without the data for a figure."""
 
 
 class NotebookFigure(Figure):
-    """A figure of Matplotlib that a notebook shows as a picture."""
+    """Matplotlib figure that is displayed in notebooks."""
 
     def _repr_png_(self) -> bytes:
         file = io.BytesIO()
@@ -221,12 +221,14 @@ class NotebookFigure(Figure):
 
 
 def curves(results: Results) -> Figure:
-    """Draw mean cumulative regret over time, one panel per task; with bands from five runs on."""
+    """Draw mean cumulative regret over time, one panel per task, with bands from five runs on."""
     runs = _all_runs(results)
-    if any(len(found.t) < 2 for agents in runs.values() for found in agents.values()):
-        raise NothingToDrawError("curves need steps: load the store, or totals saved with points")
+    if any(len(agent_runs.t) < 2 for agents in runs.values() for agent_runs in agents.values()):
+        raise NothingToDrawError(
+            "curves require steps: load the store, or totals saved with points"
+        )
     bands = {
-        task: {agent: mean_curve(found.regret) for agent, found in agents.items()}
+        task: {agent: mean_curve(agent_runs.regret) for agent, agent_runs in agents.items()}
         for task, agents in runs.items()
     }
     times = {task: next(iter(agents.values())).t for task, agents in runs.items()}
@@ -236,18 +238,18 @@ def curves(results: Results) -> Figure:
 
 
 def phases(results: Results) -> Figure:
-    """Draw the mean regret of a step by phase of the season."""
+    """Draw the mean regret per step by phase of the season."""
     runs = _all_runs(results)
-    every = [found for agents in runs.values() for found in agents.values()]
-    if any(len(found.t) < 2 or (np.diff(found.t) != 1).any() for found in every):
-        raise NothingToDrawError("phases need all steps of the runs: load the store")
-    by_phase = {task: phase_rows(results, task, found) for task, found in runs.items()}
-    periods = {task: _shown_period(results, task) for task in by_phase}
+    every = [agent_runs for agents in runs.values() for agent_runs in agents.values()]
+    if any(len(agent_runs.t) < 2 or (np.diff(agent_runs.t) != 1).any() for agent_runs in every):
+        raise NothingToDrawError("phases require all steps of the runs: load the store")
+    by_phase = {task: phase_rows(results, task, agents) for task, agents in runs.items()}
+    periods = {task: _season_of(results, task) for task in by_phase}
     return phase_figure(_titled(results, by_phase), period=_titled(results, periods))
 
 
 def mean_curve(regret: Array, *, resamples: int = 1000) -> Band:
-    """Return ``curve_band`` of regret (runs, steps), without bounds if runs are too few."""
+    """Return the ``curve_band`` of regret (runs, steps), without bounds for too few runs."""
     return if_enough(curve_band(regret, resamples=resamples), len(regret) >= MIN_RUNS)
 
 
@@ -266,29 +268,29 @@ def profile_bands(
 
 
 def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
-    """Return the mean regret of a step in each phase of the season, for each agent in a task."""
-    periods, shown = results.periods(task), _shown_period(results, task)
-    return {agent: _by_phase(found, periods, shown) for agent, found in runs.items()}
+    """Return the mean regret per step in each phase of the season, by agent."""
+    periods, season = results.periods(task), _season_of(results, task)
+    return {agent: _by_phase(agent_runs, periods, season) for agent, agent_runs in runs.items()}
 
 
-def _shown_period(results: Results, task: str) -> float:
-    """Return the season of a task; different ones are laid over each other, in 24 parts."""
+def _season_of(results: Results, task: str) -> float:
+    """Return the period of a task, or 24 bins if the periods of its runs differ."""
     periods = set(results.periods(task).values())
     return periods.pop() if len(periods) == 1 else 24.0
 
 
-def _by_phase(found: Curves, periods: dict[tuple[str, int], float], shown: float) -> Array:
+def _by_phase(agent_runs: Curves, periods: dict[tuple[str, int], float], season: float) -> Array:
     rows = [
-        regret_by_phase(regret[None], found.t * (shown / periods.get(name, shown)), shown)
-        for name, regret in zip(found.names, found.regret, strict=True)
+        regret_by_phase(regret[None], agent_runs.t * (season / periods.get(name, season)), season)
+        for name, regret in zip(agent_runs.names, agent_runs.regret, strict=True)
     ]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a phase that no run has reached
+        warnings.simplefilter("ignore", RuntimeWarning)  # phases without steps
         return np.asarray(np.nanmean(rows, axis=0))
 
 
 def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
-    """Return the mean regret of a step in each bin of the season, over runs and seasons.
+    """Return the mean regret per step in each bin of the season, over runs and seasons.
 
     Args:
         regret: Regret of each step, shape (runs, steps).
@@ -296,7 +298,7 @@ def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
         period: The season's length in steps, whole or not; see ``phase_bins``.
 
     Returns:
-        Shape (bins,); NaN where no step fell into a bin.
+        Shape (bins,); NaN for bins without steps.
     """
     bins = number_of_bins(period)
     where = phase_bins(t, period)
@@ -308,16 +310,16 @@ def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
 def profiles(results: Results) -> Figure:
     """Draw the share of runs above each score, over all tasks."""
     thresholds = np.linspace(-0.2, 1.0, 121)
-    found = {
+    bands = {
         _label(agent, track): band
         for track in results.tracks
         for agent, band in profile_bands(results, track, thresholds).items()
     }
-    if not found:
+    if not bands:
         raise NothingToDrawError(
-            "no agent has finished a run in every task: no profiles to draw; draw some tasks (envs)"
+            "no profiles to draw: no agent has finished a run in every task; select tasks with envs"
         )
-    return profile_figure(found, thresholds, agents=_labels(results))
+    return profile_figure(bands, thresholds, agents=_labels(results))
 
 
 FIGURES: dict[str, Callable[..., Figure]] = {
@@ -328,12 +330,12 @@ FIGURES: dict[str, Callable[..., Figure]] = {
 
 
 def _folded(title: str) -> str:
-    """Return a long title in two lines: the legend is beside it."""
+    """Return a title, split into two lines if it is long."""
     return title.replace(", ", ",\n", 1) if len(title) > MAX_TITLE else title
 
 
 def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the same by titles of panels, which mark simulated tasks."""
+    """Return a mapping keyed by panel titles, which mark simulated tasks."""
     simulated = simulated_tasks(results)
     return {
         f"{task}, {SIMULATED}" if task in simulated else task: value
@@ -342,17 +344,17 @@ def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
-    """Return the runs of every agent in every task, where there are any."""
-    found: dict[str, dict[str, Curves]] = {}
+    """Return the finished runs by task and agent."""
+    by_task: dict[str, dict[str, Curves]] = {}
     for task in results.tasks:
         for track in results.tracks:
             for agent in results.agents(track):
                 runs = results.curves(task, agent, track)
                 if len(runs.regret):
-                    found.setdefault(task, {})[_label(agent, track)] = runs
-    if not found:
-        raise NothingToDrawError("no run is finished: there is nothing to draw")
-    return found
+                    by_task.setdefault(task, {})[_label(agent, track)] = runs
+    if not by_task:
+        raise NothingToDrawError("no finished runs to draw")
+    return by_task
 
 
 def _label(agent: str, track: str) -> str:
@@ -360,5 +362,5 @@ def _label(agent: str, track: str) -> str:
 
 
 def _labels(results: Results) -> list[str]:
-    """Return the labels of all agents of the sweep: their looks do not depend on a selection."""
+    """Return the labels of all agents of the sweep, so that styles ignore a selection."""
     return [_label(entry["label"], entry["track"]) for entry in results.sweep.protocol["agents"]]

@@ -1,4 +1,4 @@
-"""Protocols: what is run, as data.
+"""Protocols: definitions of sweeps as data.
 
 A protocol is a TOML file::
 
@@ -13,11 +13,11 @@ A protocol is a TOML file::
 
 An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, label = "...", group =
 "..." }``, of ``agents`` ``{ name = "...", settings = {...}, label = "...", track = "online" }``.
-Worlds of one group are the runs of one row of a table: twelve windows of one year, say. Among the
-arguments of a world may be how late its rewards come: ``delay = 20`` (``specs.DELAYS``).
-``agents = "online"``, or ``"online"`` among them, stands for all agents of this package but
-generic RL. Where agents come with another package, ``install = "pip install ..."`` says how to get
-it.
+Worlds of one group are one task of the tables, for example twelve windows of one year. The
+arguments of a world may delay its rewards: ``delay = 20`` (``specs.DELAYS``).
+``agents = "online"``, or ``"online"`` as an item of the list, stands for all agents of this package
+except generic RL. If agents require another package, ``install = "pip install ..."`` is part of the
+error message.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from evaluation.specs import (
     read_table,
 )
 
-if TYPE_CHECKING:  # the worlds are imported when one is made: to read a protocol, nobody needs them
+if TYPE_CHECKING:  # worlds are imported only when an environment is made
     from periodic_envs.episode import Setup
     from periodic_envs.process import Origin
 
@@ -69,7 +69,7 @@ _FOLDER = resources.files("evaluation") / "protocols"
 
 
 class ProtocolTable(msgspec.Struct, forbid_unknown_fields=True):
-    """A protocol as it is written."""
+    """Schema of a protocol file."""
 
     name: str = "protocol"
     description: str = ""
@@ -87,13 +87,14 @@ class Protocol:
 
     Attributes:
         name: The name.
-        description: The purpose, in a sentence.
+        description: One sentence on the purpose.
         envs: The worlds.
         agents: The agents.
-        seeds: One run of every agent in every world per seed; agents meet the same worlds. Worlds
-            that replay data are run on the first seed only.
-        horizon: Steps of every run (fewer where the data have fewer), or None for each world's own.
-        limits: What one run may use.
+        seeds: Seeds of the runs of every agent in every world. Worlds that replay data are run on
+            the first seed only.
+        horizon: Steps of every run (fewer if the data are shorter), or None for the defaults of
+            the worlds.
+        limits: Resource limits of a run.
     """
 
     name: str
@@ -112,17 +113,17 @@ class Protocol:
         for agent in self.agents:
             for env in agent.envs:
                 if env not in worlds:
-                    raise ProtocolError(f"agents: {agent.label!r} names no world: {env!r}")
+                    raise ProtocolError(f"agents: {agent.label!r} has the unknown world {env!r}")
             if agent.training_steps and max(self.seeds) >= TRAINING_SEED:
-                raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are for training")
+                raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are reserved for training")
             if agent.label in (*REFERENCE_ROWS, REFERENCES):
                 raise ProtocolError(
-                    f"agents: {agent.label!r} is a reference row; choose another label"
+                    f"agents: {agent.label!r} is the label of a reference row; choose another"
                 )
 
     @classmethod
     def load(cls, name: str | os.PathLike[str]) -> Protocol:
-        """Load one that comes with the package, by name, or a user's own TOML file."""
+        """Load a built-in protocol by name, or a protocol from a TOML file."""
         path = Path(name)
         own = path.suffix == ".toml" or path.is_file()
         place = path if own else _FOLDER / f"{name}.toml"
@@ -133,7 +134,7 @@ class Protocol:
             table |= tomllib.loads(place.read_bytes().decode())
             return cls.from_dict(table)
         except FileNotFoundError:
-            raise ProtocolError(f"there is no file {str(name)!r}") from None
+            raise ProtocolError(f"no such file: {str(name)!r}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ProtocolError(f"{name} is not a TOML file: {error}") from error
         except ProtocolError as error:
@@ -143,7 +144,7 @@ class Protocol:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Protocol:
-        """Return the protocol of plain data, as in a TOML or JSON file."""
+        """Create a protocol from plain data, as in a TOML or JSON file."""
         table = read_table(plain, ProtocolTable, "a protocol")
         agents = [table.agents] if isinstance(table.agents, str) else table.agents
         return cls(
@@ -157,7 +158,7 @@ class Protocol:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; ``from_dict`` makes an equal protocol of it."""
+        """Return plain data from which ``from_dict`` creates an equal protocol."""
         return {
             "name": self.name,
             "description": self.description,
@@ -193,22 +194,24 @@ class Protocol:
         agents: Collection[str | Mapping[str, Any]] | None = None,
         seeds: Sequence[int] | None = None,
     ) -> Protocol:
-        """Return the same with other agents, worlds or seeds.
+        """Return a copy with other agents, worlds or seeds.
 
-        An entry is chosen by its label, or written in the command line's notation or, of an
-        agent, as a table.
+        An entry is a label of this protocol, a text in the notation of the command line or, for an
+        agent, a table.
         """
-        kept = self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
+        worlds = (
+            self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
+        )
         chosen = self.agents if agents is None else tuple(_pick(agents, self.agents, agent_entries))
         return replace(
             self,
-            envs=kept,
-            agents=chosen if envs is None else tuple(_within(chosen, kept)),
+            envs=worlds,
+            agents=chosen if envs is None else tuple(_within(chosen, worlds)),
             seeds=self.seeds if seeds is None else tuple(seeds),
         )
 
     def arguments(self, entry: EnvEntry) -> dict[str, Any]:
-        """Return the arguments of an environment: the protocol's horizon unless it has its own."""
+        """Return the arguments of an environment, including the horizon of the protocol."""
         if self.horizon is None or "horizon" in entry.spec.arguments:
             return entry.spec.arguments
         origin = self.origins[entry.label]
@@ -216,17 +219,17 @@ class Protocol:
         return {**entry.spec.arguments, "horizon": steps}
 
     def world(self, entry: EnvEntry) -> WorldSpec:
-        """Return a world with the arguments with which agents are judged in it."""
+        """Return the world of an entry with all arguments of its runs."""
         return WorldSpec(entry.spec.env_id, self.arguments(entry))
 
     def seeds_of(self, entry: EnvEntry) -> tuple[int, ...]:
-        """Return the seeds of a world: one where data are replayed, the same for every seed."""
+        """Return the seeds of a world: only the first one if it replays data."""
         origin = self.origins[entry.label]
         return self.seeds[:1] if origin is not None and origin.replay else self.seeds
 
     @cached_property
     def setups(self) -> dict[str, Setup]:
-        """Setups of the environments, by world."""
+        """Setups of the environments by label."""
         try:
             return {entry.label: entry.spec.make().setup for entry in self.envs}
         except UnknownWorldError as error:
@@ -234,27 +237,27 @@ class Protocol:
 
     @property
     def origins(self) -> dict[str, Origin | None]:
-        """Origins of the data, by world; None where there are none."""
+        """Origins of the data by world; None for worlds without data."""
         return {label: setup.origin for label, setup in self.setups.items()}
 
     @cached_property
     def data_fingerprints(self) -> dict[str, str | None]:
-        """Fingerprints of the data, by world; None where there are none."""
+        """Fingerprints of the data by world; None for worlds without data."""
         origins = self.origins.items()
         return {label: origin.fingerprint if origin else None for label, origin in origins}
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over all that two results must share to be comparable.
+        """SHA-256 of everything that comparable results must share.
 
-        The name and the description are not part of it; the version of the worlds and the
-        fingerprints of the data are.
+        It excludes the name and the description, and includes the version of the worlds and the
+        fingerprints of the data.
         """
         return self._hash_without("name", "description")
 
     @cached_property
     def challenge(self) -> str:
-        """SHA-256 over all but the agents: submissions must share it to be ranked together."""
+        """SHA-256 of everything except the agents, shared by submissions of one ranking."""
         return self._hash_without("name", "description", "agents")
 
     def _hash_without(self, *names: str) -> str:
@@ -267,24 +270,24 @@ class Protocol:
 
 
 def names() -> list[str]:
-    """Return the names of the protocols that come with the package."""
+    """Return the names of the built-in protocols."""
     files = (entry.name for entry in _FOLDER.iterdir())
     return sorted(name.removesuffix(".toml") for name in files if name.endswith(".toml"))
 
 
 def _check_labels(what: str, labels: list[str]) -> None:
-    """Refuse an empty list, and a label that is there twice."""
+    """Raise an error for an empty list or a duplicate label."""
     if not labels:
         raise ProtocolError(f"{what} must not be empty")
     label, count = Counter(labels).most_common(1)[0]
     if count > 1:
-        raise ProtocolError(f"{what} has {label!r} twice; give each a label of its own")
+        raise ProtocolError(f"{what} has {label!r} twice; entries must be unique")
 
 
 def _pick(
     wanted: Collection[Any], entries: Sequence[Entry], make: Callable[[list[Any]], Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Yield entries by their labels, or made of texts and tables."""
+    """Yield entries selected by label or created from texts and tables."""
     by_label = {entry.label: entry for entry in entries}
     for each in wanted:
         known = by_label.get(each) if isinstance(each, str) else None
@@ -292,7 +295,7 @@ def _pick(
 
 
 def _within(agents: Iterable[AgentEntry], envs: Iterable[EnvEntry]) -> Iterator[AgentEntry]:
-    """Yield the agents that take part in these worlds, each with those that it takes part in."""
+    """Yield the agents that run in at least one of the worlds, restricted to these worlds."""
     labels = {entry.label for entry in envs}
     for agent in agents:
         left = tuple(env for env in agent.envs if env in labels)

@@ -1,4 +1,4 @@
-"""Provenance of results: versions and machine."""
+"""Provenance of results: versions and hardware."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PACKAGES = (
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """Return versions, platform, linear algebra, and the commit if run from a checkout."""
+    """Return versions, platform, BLAS, and the commit of a checkout."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.machine(),
         "cpu": _cpu(),
         "blas": _blas(),
-        "packages": {name: found for name in PACKAGES if (found := version_of(name))},
+        "packages": {name: version for name in PACKAGES if (version := version_of(name))},
         "commit": _commit(Path(periodic_envs.__file__).parent.parent),
     }
 
@@ -43,9 +43,9 @@ def _cpu() -> str:
 
 
 def _blas() -> str:
-    with contextlib.suppress(Exception):  # its form differs between versions of NumPy
-        found: Any = np.show_config(mode="dicts")
-        blas = found["Build Dependencies"]["blas"]
+    with contextlib.suppress(Exception):  # the structure differs between versions of NumPy
+        config: Any = np.show_config(mode="dicts")
+        blas = config["Build Dependencies"]["blas"]
         return f"{blas['name']} {blas.get('version', '')}".strip()
     return "unknown"
 
@@ -53,7 +53,7 @@ def _blas() -> str:
 def _commit(folder: Path) -> str | None:
     if not (folder / ".git").exists():
         return None
-    # Without a lock: one that is killed while it looks would leave it behind.
+    # No optional locks: a killed process would leave the lock file behind.
     git = ["git", "--no-optional-locks", "-C", str(folder), "describe", "--always", "--exclude=*"]
     command = [*git, "--abbrev=40", "--dirty= with changes"]
     try:

@@ -1,7 +1,7 @@
-"""Record of a run: its columns, packed once by the process that has run it.
+"""Records of runs: columns of numbers, packed by the process that executes the run.
 
-Workers, driver and store pass the bytes on as they are. A store may come from anywhere: what is
-unpacked is bounded, plain numbers.
+Driver and store pass the bytes on unchanged. Stores are untrusted: unpacking is bounded in size and
+yields only arrays of numbers.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from evaluation.runs import Run
 from evaluation.specs import TRAINING
 
 MAX_BYTES = 2**30
-"""Of a record, packed and unpacked."""
+"""Maximum size of an unpacked record."""
 MAX_REASON_LETTERS = 2000
 LEARNED = "learned."
-"""Before the names of what is learned, among the columns of a training."""
+"""Prefix of the columns of learned arrays in the record of a training."""
 
 Columns = Mapping[str, NDArray[Any]]
 
 
 class RecordError(ValueError):
-    """A record that cannot be kept: one sentence that says why."""
+    """Invalid record; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """Outcome of a run.
+    """Result of a run.
 
     Attributes:
         key: Key of the run.
-        reason: Why it failed, or None; printable, whatever an agent put into it.
-        packed: The columns as ``pack`` writes them; empty if it failed.
-        seconds: Time of the whole run.
-        machine: Versions and hardware of the process that ran it.
-        sources: Hashes of the code that it depends on.
+        reason: Reason of a failure, or None; only printable characters.
+        packed: Columns in the format of ``pack``; empty if the run failed.
+        seconds: Duration of the run.
+        machine: Versions and hardware of the process that executed the run.
+        sources: Hashes of the code that the run depends on.
     """
 
     key: str
@@ -59,31 +59,31 @@ class Record:
 
     @classmethod
     def of(cls, key: str, columns: Columns, **more: Any) -> Record:
-        """Return the record of a run that has not failed."""
+        """Create the record of a successful run."""
         return cls(key, None, pack(columns), **more)
 
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """One entry per step: t, action, reward, regret, seconds (of the agent).
+        """Columns with one entry per step: t, action, reward, regret, seconds (of the agent).
 
-        Of the references: t, the period, the regret of each and, in worlds that change, when they
-        do; of a training: the interactions and seconds that it took, and what was learned.
+        References have t, the period, the regret of each reference and the times of changes, if
+        any. Trainings have the number of interactions, the seconds and the learned arrays.
         """
         return unpack(self.packed) if self.packed else {}
 
     @property
     def steps(self) -> int:
-        """How many steps it has."""
+        """Number of steps."""
         return len(self.columns.get("t", ()))
 
     @property
     def regret(self) -> float | None:
-        """The sum over the steps, where there is an agent that can regret."""
+        """Total regret of the agent, or None for references and failures."""
         return self._total("regret")
 
     @property
     def agent_seconds(self) -> float | None:
-        """Time that the agent took, all steps together."""
+        """Total time of the agent."""
         return self._total("seconds")
 
     def _total(self, name: str) -> float | None:
@@ -92,36 +92,36 @@ class Record:
 
 
 def check(columns: Columns, run: Run) -> None:
-    """Refuse columns that no result can be computed from.
+    """Check that columns are finite and complete.
 
     Raises:
-        RecordError: One sentence that names the column.
+        RecordError: If a column is not, with its name.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sums = {name: np.add.reduce(column, None, np.float64) for name, column in columns.items()}
     for name, total in sums.items():
         if not math.isfinite(total) and not name.startswith(LEARNED):
-            raise RecordError(f"the column {name!r} has values that are not finite")
+            raise RecordError(f"the column {name!r} has non-finite values")
     steps = len(columns.get("t", ()))
     if run.track != TRAINING and run.horizon not in (None, steps):
-        raise RecordError(f"the record has {steps} steps where the run has {run.horizon}")
+        raise RecordError(f"the record has {steps} steps, expected {run.horizon}")
 
 
 def pack(columns: Columns) -> bytes:
-    """Return columns as compressed bytes of plain numbers.
+    """Return columns as compressed bytes.
 
     Raises:
-        RecordError: If a column is not one of numbers.
+        RecordError: If a column is not numeric.
     """
     for name, column in columns.items():
         if column.dtype.kind not in "biuf" or column.dtype.itemsize > 8:
-            raise RecordError(f"{name[:40]} is not a column of numbers")
+            raise RecordError(f"{name[:40]} is not a numeric column")
     plain = {name: np.array(column, order="C") for name, column in columns.items()}
     return zlib.compress(safetensors.numpy.save(plain))
 
 
 def unpack(data: bytes, *, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any]]:
-    """Return the columns of packed bytes; never runs code from them.
+    """Return the columns of packed bytes, which are never executed.
 
     Raises:
         RecordError: If the bytes are damaged, or unpack to more than ``max_bytes``.

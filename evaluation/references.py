@@ -1,8 +1,7 @@
-"""Reference rows of a table of results: computed from the world, not run.
+"""Reference rows of the tables of results, computed from the world.
 
-Agents are compared with them: the oracle has the least possible regret; the best fixed action is
-the best that ignores time, the best action per phase the best use of a season; choosing at random
-is the regret without learning.
+The oracle has the least possible regret. The best fixed action is optimal without time, the best
+action per phase is optimal for a fixed season, and choosing at random is a policy without learning.
 """
 
 from __future__ import annotations
@@ -24,26 +23,26 @@ Groups = NDArray[np.intp]
 
 
 def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Return the mean reward of each step for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
+    """Return the mean reward of each step for all ``REFERENCE_ROWS``, arrays of shape (steps,).
 
     - oracle: the best action at every step.
-    - best-per-phase: in each bin of the season (``phase_bins``: one per phase of a
-      whole period) the one action with the highest mean reward over the episode.
-    - best-fixed: the one action with the highest mean reward over the episode.
-    - uniform-random: an action drawn uniformly, on average.
+    - best-per-phase: in each bin of the season (``phase_bins``: one per phase of an
+      integer period) the action with the highest mean reward over the episode.
+    - best-fixed: the action with the highest mean reward over the episode.
+    - uniform-random: the mean over uniformly drawn actions.
 
-    The middle two know the whole episode beforehand: they are bounds, not agents. Finite sets are
-    exact. On a box, the worlds of this suite are linear in features of the action, so the mean over
-    steps is one function of the same kind: it is maximised as the world does it itself, and random
-    choice is integrated by Simpson's rule on 4,097 points, or 129 x 129 (to 1e-4 or better), and
-    above two dimensions on 8,192 Sobol points (to 1e-2). For any other process the mean over steps
-    is searched on the same points and climbed from the best.
+    The best actions use knowledge of the entire episode: they are bounds, not agents. Finite sets
+    are exact. On a box, the worlds of this suite are linear in features of the action,
+    and so is the mean over steps: it is maximised by the optimiser of the world. Random choice is
+    integrated by Simpson's rule on 4,097 or 129 x 129 points (error at most 1e-4), and above two
+    dimensions on 8,192 Sobol points (1e-2). For other processes the mean over steps is searched on
+    the same points, with local optimisation from the best one.
 
     Args:
         env: An environment of this suite, after ``reset``.
     """
     if env.episode is None:
-        raise ResetNeeded("call reset() before asking for references")
+        raise ResetNeeded("call reset() before computing references")
     process = env.episode.process
     times = env.episode.first_step + np.arange(env.horizon)
     landscape = _landscape(process, env.public.n_actions, env.public.dim, times)
@@ -60,21 +59,21 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
 
 
 def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Return the regret of each step for each of ``REFERENCE_ROWS``, arrays of shape (steps,).
+    """Return the regret of each step for all ``REFERENCE_ROWS``, arrays of shape (steps,).
 
     Args:
         env: An environment of this suite, after ``reset``; see ``reference_rewards``.
     """
     rewards = reference_rewards(env)
-    # Negative only by round-off, as in the environment.
+    # Negative values are rounding errors, as in the environment.
     return {name: np.maximum(rewards["oracle"] - rewards[name], 0.0) for name in REFERENCE_ROWS}
 
 
 def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
     """Return the columns of the record of the references.
 
-    Times, the length of the season (at the start and after each change), regrets, and the times of
-    changes if there are any.
+    The columns are times, the period (at the start and after each change), regrets, and the times
+    of changes, if any.
 
     Args:
         env: An environment of this suite, after ``reset``; see ``reference_rewards``.
@@ -97,16 +96,16 @@ def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
 
 
 def phase_bins(t: ArrayLike, period: float) -> NDArray[np.intp]:
-    """Return the bin of the season that each time falls into, shape (steps,).
+    """Return the bin of the season of each time, shape (steps,).
 
-    A season is cut into ``round(period)`` bins of equal length, at least one. For a whole period
-    that is one bin per phase; for 12.4 it is 12 bins of 12.4/12 steps.
+    A season is divided into ``round(period)`` bins of equal length, at least one. An integer period
+    has one bin per phase; a period of 12.4 has 12 bins of 12.4/12 steps.
 
     >>> phase_bins([0, 1, 23, 24, 25], 24).tolist()
     [0, 1, 23, 0, 1]
     """
     bins = number_of_bins(period)
-    # Nudged: 62 is five seasons of 12.4 and belongs to bin 0, whatever round-off says.
+    # The offset absorbs rounding errors: 62 is five periods of 12.4 and belongs to bin 0.
     position = np.floor(np.asarray(t, dtype=np.float64) * bins / period + 1e-9)
     return position.astype(np.intp) % bins
 
@@ -121,8 +120,8 @@ def _landscape(
 ) -> _Arms | _Field | _Unknown:
     """Return the mean rewards of all actions at all steps of an episode.
 
-    Their ``best(groups)`` is the reward at each step of the action that is best over the step's
-    group, their ``average()`` the mean reward of all actions at each step.
+    ``best(groups)`` returns the reward at each step of the best action of the step's group, and
+    ``average()`` the mean reward over all actions at each step.
     """
     if isinstance(process, FiniteProcess):
         return _Arms(process.values[process.rows[times]])
@@ -135,7 +134,7 @@ def _landscape(
 
 @dataclass(frozen=True)
 class _Arms:
-    """A finite set: all rewards in a table (steps, actions)."""
+    """Finite set of actions, with all rewards in a table (steps, actions)."""
 
     table: Array
 
@@ -150,7 +149,7 @@ class _Arms:
 
 @dataclass(frozen=True)
 class _Field:
-    """A box, and rewards ``phi(action) . weights[step]``."""
+    """Box with rewards ``phi(action) . weights[step]``."""
 
     process: ContinuousProcess
     weights: Array
@@ -168,7 +167,7 @@ class _Field:
 
 @dataclass(frozen=True)
 class _Unknown:
-    """A box, and rewards of which nothing is known but that they can be asked for."""
+    """Box with rewards that can only be evaluated."""
 
     process: RewardProcess
     dim: int
@@ -184,16 +183,16 @@ class _Unknown:
         return chosen
 
     def _climb(self, start: Array, times: NDArray[np.int64]) -> Array:
-        """Return the rewards at these times of the action that is best for all, near a start."""
-        from scipy.optimize import minimize  # slow to import, and not always needed
+        """Return the rewards at given times of the locally optimal action near a start."""
+        from scipy.optimize import minimize  # slow to import, rarely required
 
         def rewards(action: Array) -> Array:
             return _values(self.process, action, times)
 
-        found = minimize(
+        optimum = minimize(
             lambda action: -rewards(action).mean(), start, bounds=[(-1.0, 1.0)] * self.dim
         )
-        candidates = [rewards(start), rewards(found.x)]
+        candidates = [rewards(start), rewards(optimum.x)]
         return max(candidates, key=lambda values: float(values.mean()))
 
     def average(self) -> Array:
@@ -202,7 +201,7 @@ class _Unknown:
 
 
 def _values(process: RewardProcess, actions: Any, times: NDArray[np.int64]) -> Array:
-    """Return mean rewards, shape (steps, ...), step by step, which any process understands."""
+    """Return mean rewards of any process, evaluated step by step, shape (steps, ...)."""
     return np.array([process.mean(actions, t) for t in times.tolist()], dtype=np.float64)
 
 
@@ -215,12 +214,12 @@ def _group_means(rows: Array, groups: Groups) -> tuple[Array, Groups]:
 
 
 def _grid(dim: int) -> tuple[Array, Array]:
-    """Return points (n, dim) all over the box and their weights (n,) in a mean over it."""
+    """Return quadrature points (n, dim) of the box and their weights (n,)."""
     if dim > 2:
-        from scipy.stats import qmc  # slow to import, and not always needed
+        from scipy.stats import qmc  # slow to import, rarely required
 
         sobol: Array = qmc.Sobol(dim, scramble=False).random_base2(13)
-        # Into the middle of their cells: unscrambled points sit on the lower edges.
+        # Shifted to the centres of their cells: unscrambled points lie on the lower edges.
         points = 2.0 * (sobol + 0.5 / len(sobol)) - 1.0
         return points, np.full(len(points), 1.0 / len(points))
     size = 4097 if dim == 1 else 129

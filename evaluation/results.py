@@ -1,4 +1,4 @@
-"""Results of a sweep: tables as DataFrames, steps as arrays, pictures and pages."""
+"""Results of a sweep as DataFrames, arrays, figures and pages."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from evaluation.tables import ResultsTable
 
 UNIFORM = "uniform-random"
-"""The reference row that chooses at random."""
+"""Reference row of choosing at random."""
 RUN = ["env", "agent", "track", "seed"]
-"""Columns that name a run."""
+"""Columns that identify a run."""
 COMPARED = ("regret", "runs", "difference", "p_value")
 """Columns of a comparison."""
 Regrets = dict[str, dict[tuple[str, int], float]]
@@ -45,17 +45,17 @@ Regrets = dict[str, dict[tuple[str, int], float]]
 
 
 class RunSource(Protocol):
-    """Finished runs to be read: a sweep of a store, saved totals, or the runs of an edition."""
+    """Interface to finished runs of a store, of saved totals or of an edition."""
 
     @property
     def sweep(self) -> StoredSweep:
-        """The sweep that the runs belong to."""
+        """Sweep of the runs."""
 
     def runs(self) -> list[StoredRun]:
         """Return the finished runs with their totals, ordered by world, track, agent and seed."""
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the steps of a run; nothing for a failed one."""
+        """Return the columns of a run, or an empty dictionary if it failed."""
 
     def size(self) -> int:
         """Return the number of runs, finished or not."""
@@ -70,9 +70,9 @@ class Scores:
 
     Attributes:
         agents: Their labels, in the protocol's order.
-        tasks: The tasks that have a score: those in which choosing at random has regret.
-        values: Shape (agents, runs, tasks); the runs are those that all agents have, the same
-            number in every task.
+        tasks: Tasks with scores: those in which choosing at random has regret.
+        values: Scores on the common runs of all agents, shape (agents, runs, tasks), with the same
+            number of runs in every task.
     """
 
     agents: list[str]
@@ -82,7 +82,7 @@ class Scores:
 
 def scores_of(regrets: Mapping[str, Regrets], agents: Sequence[str]) -> Scores:
     """Return the scores of agents from regrets by task."""
-    # Where choosing at random has no regret there is nothing to learn, and no score.
+    # Scores are undefined for tasks in which choosing at random has no regret.
     scored = {
         task: runs
         for task, runs in regrets.items()
@@ -96,23 +96,23 @@ def scores_of(regrets: Mapping[str, Regrets], agents: Sequence[str]) -> Scores:
     if not columns or min(column.shape[1] for column in columns) == 0:
         return Scores([], [], np.zeros((0, 0, 0)))
     count = min((c.shape[1] for c in columns if c.shape[1] > 1), default=1)
-    # A task of one run is fixed, without scatter: it is repeated as often as needed.
+    # A task with a single run has no variance: the run is repeated as often as required.
     equal = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
     return Scores(complete, list(scored), np.stack(equal, axis=2))
 
 
 def common_runs(regrets: Regrets, agents: Sequence[str]) -> Array:
-    """Return regrets (agents, runs) in the runs that all of these agents have finished."""
+    """Return regrets (agents, runs) on the common finished runs of agents."""
     runs = sorted(set.intersection(*(set(regrets[agent]) for agent in agents)))
     return np.array([[regrets[agent][run] for run in runs] for agent in agents])
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The runs of one agent in one task.
+    """Regret curves of one agent in one task.
 
     Attributes:
-        names: World and seed of each run, by which runs of different agents are paired.
+        names: World and seed of each run, which pair the runs of different agents.
         t: Times, shape (steps,).
         regret: Shape (runs, steps).
     """
@@ -123,22 +123,22 @@ class Curves:
 
 
 class Results:
-    """Results of a sweep, as ``evaluation.run`` and ``evaluation.load`` return them.
+    """Results of a sweep, returned by ``evaluation.run`` and ``evaluation.load``.
 
-    ``print`` shows all tables as text; a notebook shows them as HTML.
+    ``print`` displays all tables as text, a notebook displays them as HTML.
 
     Args:
-        source: The runs: a sweep of a store, saved totals, or the submissions of an edition.
-        agents: Labels of the agents to keep; all if omitted.
-        tasks: Tasks to keep; all if omitted.
+        source: Runs of a store, of saved totals or of an edition.
+        agents: Labels of the agents to include; by default all.
+        tasks: Tasks to include; by default all.
 
     Attributes:
-        source: Where the runs come from.
-        sweep: Its protocol, hash and data.
-        runs: Its finished runs; failed ones have a ``reason``.
-        trainings: Finished trainings, which ``runs`` leaves out.
-        tasks: The worlds of each task, in the protocol's order.
-        entries: The agents of the protocol, as plain data.
+        source: Source of the runs.
+        sweep: Protocol, hash and data of the sweep.
+        runs: Finished runs except trainings; failed ones have a ``reason``.
+        trainings: Finished trainings.
+        tasks: Worlds of each task, in the order of the protocol.
+        entries: Agents of the protocol, as plain data.
     """
 
     def __init__(
@@ -164,15 +164,15 @@ class Results:
         ]
         self._scores: dict[str, Scores] = {}
 
-    # What was run
+    # Runs
 
     @property
     def tracks(self) -> list[str]:
-        """Tracks that have agents."""
+        """Tracks with agents."""
         return list(dict.fromkeys(entry["track"] for entry in self.entries))
 
     def agents(self, track: str = "online") -> list[str]:
-        """Return the labels of the agents of a track, in the protocol's order."""
+        """Return the labels of the agents of a track, in the order of the protocol."""
         return [entry["label"] for entry in self.entries if entry["track"] == track]
 
     @property
@@ -182,12 +182,12 @@ class Results:
 
     @property
     def failures(self) -> list[StoredRun]:
-        """Runs that failed, with the reason."""
+        """Failed runs, with a ``reason`` each."""
         return [run for run in (*self.trainings, *self.runs) if run.reason is not None]
 
     @property
     def machines(self) -> list[dict[str, Any]]:
-        """Machines that computed the runs."""
+        """Machines on which the runs were computed."""
         return self.source.machines()
 
     @property
@@ -214,8 +214,8 @@ class Results:
         """Return the results of some agents in some tasks.
 
         Args:
-            agents: Labels of the agents to keep; all if omitted.
-            envs: Tasks to keep, as tables name them; all if omitted.
+            agents: Labels of the agents to include; by default all.
+            envs: Names of the tasks to include, as in tables; by default all.
 
         Raises:
             ValueError: If an agent or a task is unknown.
@@ -231,7 +231,7 @@ class Results:
 
     @cached_property
     def totals(self) -> pd.DataFrame:
-        """One row per run: task, env, agent, track, seed, steps, regret, ms_per_step.
+        """Totals with one row per run: task, env, agent, track, seed, steps, regret, ms_per_step.
 
         Reference rows (oracle, best-per-phase, best-fixed, uniform-random) have the track
         "references".
@@ -256,17 +256,17 @@ class Results:
     @cached_property
     def by_task(self) -> dict[str, Regrets]:
         """Total regrets by task, agent or reference row, and run."""
-        found: dict[str, Regrets] = {task: {} for task in self.tasks}
+        regrets: dict[str, Regrets] = {task: {} for task in self.tasks}
         for row in self._total_rows:
             if row["regret"] is not None:
-                runs = found[row["task"]].setdefault(row["agent"], {})
+                runs = regrets[row["task"]].setdefault(row["agent"], {})
                 runs[row["env"], row["seed"]] = row["regret"]
-        return found
+        return regrets
 
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
-        """Return total regrets of a task: a row per run, a column per agent and reference.
+        """Return total regrets of a task, with a row per run and a column per agent and reference.
 
-        Rows are named by world and seed; runs that an agent has not finished are NaN.
+        Rows are indexed by world and seed; unfinished runs are NaN.
         """
         check_known("task", task, self.tasks)
         check_known("track", track, TRACKS)
@@ -274,7 +274,7 @@ class Results:
         return pd.DataFrame({name: runs[name] for name in names if name in runs}).sort_index()
 
     def runs_of(self, agent: str, track: str, task: str | None = None) -> list[StoredRun]:
-        """Return the runs of an agent that did not fail, in one task or in all."""
+        """Return the successful runs of an agent in one task or in all."""
         envs = self._task_of if task is None else self.tasks[task]
         return [run for run in self._runs_of[agent, track] if run.env in envs]
 
@@ -285,22 +285,23 @@ class Results:
         return self._scores[track]
 
     def training(self, task: str, agent: str) -> tuple[int, float] | None:
-        """Return interactions and seconds of an agent's training, the largest of a task."""
-        mine = [
+        """Return the maximum interactions and seconds of an agent's trainings in a task."""
+        trainings = [
             run
             for run in self.trainings
             if run.agent == agent and run.env in self.tasks[task] and run.reason is None
         ]
-        if not mine:
+        if not trainings:
             return None
-        used = [int(self.source.columns(run.key)["interactions"][0]) for run in mine]
-        return max(used), max(run.agent_seconds or 0.0 for run in mine)
+        used = [int(self.source.columns(run.key)["interactions"][0]) for run in trainings]
+        return max(used), max(run.agent_seconds or 0.0 for run in trainings)
 
     @cached_property
     def change_costs(self) -> pd.DataFrame:
-        """One row per run of an agent in a world that changes: task, those of ``RUN``, and costs.
+        """Costs of changes with one row per run: task, columns of ``RUN``, and costs.
 
-        See ``evaluation.statistics.ChangeCosts`` for their columns.
+        Only runs in worlds that change are included. See ``evaluation.statistics.ChangeCosts`` for
+        the costs.
         """
         saved = getattr(self.source, "change_costs", None)
         costs = self._computed_costs() if saved is None else saved
@@ -321,7 +322,7 @@ class Results:
 
     @property
     def steps(self) -> pd.DataFrame:
-        """One row per run and step: agent, env, seed, t, action, reward, regret."""
+        """Steps with one row per run and step: agent, env, seed, t, action, reward, regret."""
         frames = list(self._step_frames())
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=STEPS)
 
@@ -337,9 +338,9 @@ class Results:
             ]
 
     def curves(self, task: str, agent: str, track: str = "online") -> Curves:
-        """Return the runs of an agent in a task, or of a reference row in the track "references".
+        """Return the regret curves of an agent, or of a reference row in the track "references".
 
-        Worlds of one task may differ in length: only the steps that all have are returned.
+        If the worlds of a task differ in length, the curves are truncated to the shortest.
         """
         check_known("task", task, self.tasks)
         check_known("track", track, (*TRACKS, REFERENCES))
@@ -355,13 +356,13 @@ class Results:
         return Curves([(run.env, run.seed) for run in runs], columns[0]["t"][:steps], regret)
 
     def periods(self, task: str) -> dict[tuple[str, int], float]:
-        """Return the season of every run of a task at its start, by world and seed."""
+        """Return the initial period of every run of a task, by world and seed."""
         worlds = self._worlds.items()
         return {name: float(w["period"][0]) for name, w in worlds if name[0] in self.tasks[task]}
 
     @cached_property
     def _worlds(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
-        """Steps of the references, by world and seed."""
+        """Columns of the references, by world and seed."""
         runs = self.runs_of(REFERENCES, REFERENCES)
         return {(run.env, run.seed): self.source.columns(run.key) for run in runs}
 
@@ -375,24 +376,24 @@ class Results:
 
     @cached_property
     def _agent_runs(self) -> list[StoredRun]:
-        """Runs of agents that did not fail."""
-        mine = {(entry["label"], entry["track"]) for entry in self.entries}
+        """Successful runs of agents."""
+        selected = {(entry["label"], entry["track"]) for entry in self.entries}
         finished = (run for run in self.runs if run.reason is None and run.env in self._task_of)
-        return [run for run in finished if (run.agent, run.track) in mine]
+        return [run for run in finished if (run.agent, run.track) in selected]
 
     @cached_property
     def _runs_of(self) -> defaultdict[tuple[str, str], list[StoredRun]]:
-        """Runs that did not fail, by agent and track."""
-        found: defaultdict[tuple[str, str], list[StoredRun]] = defaultdict(list)
+        """Successful runs by agent and track."""
+        grouped: defaultdict[tuple[str, str], list[StoredRun]] = defaultdict(list)
         for run in self.runs:
             if run.reason is None and run.env in self._task_of:
-                found[run.agent, run.track].append(run)
-        return found
+                grouped[run.agent, run.track].append(run)
+        return grouped
 
     # Tables
 
     def table(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
-        """Return one row per task and agent, reference rows last.
+        """Return a table with one row per task and agent, reference rows last.
 
         Args:
             baseline: An agent of the track or a reference row; adds paired differences from it.
@@ -407,14 +408,14 @@ class Results:
         return task_table(self, baseline=baseline, track=track).frame()
 
     def overall(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
-        """Return one row per agent over all tasks, the best first.
+        """Return a table with one row per agent over all tasks, best first.
 
-        Only agents that have finished a run in every task are ranked, and only by runs that all of
-        them have finished, the same number in every task. To rank the others, select their tasks:
+        Only agents with a finished run in every task are ranked, on their common runs, with the
+        same number of runs in every task. To rank other agents, select their tasks:
         ``results.select(envs=[...]).overall()``.
 
         Args:
-            baseline: An agent of the track; adds the chance of being better than it.
+            baseline: An agent of the track; adds the probability of being better than it.
             track: Track of the agents: "online" or "pretrained".
         """
         from evaluation.tables import overall_table
@@ -429,14 +430,15 @@ class Results:
     ) -> ResultsTable:
         """Return differences on common runs, with 95 % intervals and p-values.
 
-        ``compare("gp-ucb")`` is every agent of a track minus GP-UCB, with p-values corrected for
-        their number. ``compare("ppo, trained", "gp-ucb")`` is the first minus the second, in any
-        tracks, as in ``periodic-gp compare``.
+        ``compare("gp-ucb")`` compares every agent of a track with GP-UCB, with p-values corrected
+        for the number of agents. ``compare("ppo, trained", "gp-ucb")`` is the first minus the
+        second, of any tracks, as in ``periodic-gp compare``.
 
         Args:
-            agent: The agent or reference row that the others are compared with; of two, the first.
-            other: The agent or reference row that is subtracted, to compare two.
-            track: Track of the agents, "online" or "pretrained"; ignored for two agents.
+            agent: The agent or reference row that the others are compared with; with ``other``, the
+                first of the two.
+            other: The agent or reference row to subtract from ``agent``.
+            track: Track of the agents, "online" or "pretrained"; ignored with ``other``.
         """
         from evaluation.tables import pair_table
 
@@ -478,16 +480,16 @@ class Results:
         agents: Collection[str] | None = None,
         envs: Collection[str] | None = None,
     ) -> Figure:
-        """Return a figure that a notebook shows; ``savefig`` writes it into a file.
+        """Return a figure, displayed in notebooks; ``savefig`` writes it to a file.
 
-        Curves and profiles have 95 % bands where tables have intervals: of five runs or more, or,
-        in profiles, of all tasks together.
+        Curves and profiles have 95 % bands if there are at least five runs, counted over all tasks
+        in profiles.
 
         Args:
             kind: "curves" (regret over time), "phases" (regret by phase of the season) or
                 "profiles" (share of runs above each score).
-            agents: Labels of the agents to draw; all if omitted.
-            envs: Tasks to draw, as tables name them; all if omitted.
+            agents: Labels of the agents to draw; by default all.
+            envs: Names of the tasks to draw, as in tables; by default all.
         """
         from evaluation.plots import FIGURES
 
@@ -495,12 +497,12 @@ class Results:
         return FIGURES[kind](self.select(agents=agents, envs=envs))
 
     def to_html(self, path: Path | str) -> Path:
-        """Write a page of everything, and the drawing library beside it; return its path.
+        """Write a page of all results, with the plotting library beside it; return its path.
 
-        Both work offline.
+        The page works offline.
 
         Raises:
-            OSError: If they cannot be written there.
+            OSError: If the files cannot be written.
         """
         from evaluation.page import write_page
         from evaluation.page.content import store_content
@@ -508,25 +510,25 @@ class Results:
         return write_page(path, store_content(self))
 
     def to_latex(self, *, baseline: str | None = None, track: str = "online") -> str:
-        """Return the table of all tasks in LaTeX, with the rules of the package booktabs."""
+        """Return the table of all tasks in LaTeX, in the style of the package booktabs."""
         return self.table(baseline=baseline, track=track).content.latex()
 
     def save_totals(self, path: Path | str, *, points: int = 0) -> None:
-        """Write totals per run into a Parquet file that ``evaluation.load`` reads.
+        """Write totals per run to a Parquet file for ``evaluation.load``.
 
         Args:
             path: The file.
-            points: Points of the curve of each run to keep; without any, curves cannot be drawn.
+            points: Number of points of each curve to save; curves cannot be drawn without points.
         """
         from evaluation.saved import save_totals
 
         save_totals(self, Path(path), points)
 
     def save_steps(self, path: Path | str) -> int:
-        """Write all steps into a .parquet or .csv file and return the number of rows.
+        """Write all steps to a .parquet or .csv file and return the number of rows.
 
-        The action is a number where all actions of the sweep are numbers, else a list of numbers;
-        in a CSV file a list is written as JSON.
+        Actions are numbers if all actions of the sweep are numbers, otherwise lists of numbers,
+        encoded as JSON in CSV files.
         """
         from evaluation.saved import save_steps
 
@@ -538,15 +540,15 @@ CHANGE_COSTS = [field.name for field in fields(ChangeCosts)]
 
 
 def load(path: Path | str, sweep: str | int | None = None) -> Results:
-    """Return the results in a file.
+    """Load results from a file.
 
     Args:
         path: A store, or a Parquet file of ``Results.save_totals``.
-        sweep: Name or number of a sweep of the store; the last one by default.
+        sweep: Name or number of a sweep of the store; by default the last one.
 
     Raises:
-        StoreError: If the file is missing or not one of these.
-        LookupError: If the store has no such sweep.
+        StoreError: If the file is missing or invalid.
+        LookupError: If the sweep is not in the store.
     """
     from evaluation.saved import SavedTotals
 
@@ -559,12 +561,12 @@ def load(path: Path | str, sweep: str | int | None = None) -> Results:
 def _known(
     argument: str, what: str, chosen: Collection[str] | None, every: Collection[str]
 ) -> Collection[str]:
-    """Return the chosen names after a check that all of them are known."""
+    """Return the selected names, checked, or all by default."""
     if chosen is None:
         return list(every)
     names = require_list(argument, chosen)
     if not names:
-        raise ValueError(f"{argument} must not be empty: leave it out to have all")
+        raise ValueError(f"{argument} must not be empty: omit it to select all")
     for name in names:
         check_known(what, name, every)
     return names

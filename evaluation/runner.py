@@ -1,4 +1,4 @@
-"""Runner: runs of a protocol that are not in the store are run, all others are kept."""
+"""Runner of protocols, which executes only runs that are not in the store."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Progress:
     """Progress of a sweep.
 
     Attributes:
-        runs: All runs of the protocol.
-        done: Finished by now, those of earlier calls included.
-        failed: Failed among these.
-        run: The run that has just finished, None at the start.
-        record: Its record.
+        runs: Number of runs of the protocol.
+        done: Number of finished runs, including earlier calls.
+        failed: Number of failed runs among these.
+        run: The run that finished last, None at the start.
+        record: Record of that run.
     """
 
     runs: int
@@ -68,25 +68,25 @@ def run(
     """Run a protocol and return its results.
 
     Args:
-        protocol: A protocol, the name of one that comes with the package, or a TOML file.
-        agents: Agents instead of the protocol's: its labels, the command line's notation, an
-            ``AgentSpec``, or a class; with settings, ``functools.partial(Mine, epsilon=0.1)``; with
-            a track or a training, a table as in a protocol, ``{"name": Mine, "track":
-            "pretrained", "training_steps": 6400}``.
-        envs: Worlds instead of the protocol's: its labels, or the command line's notation.
+        protocol: A protocol, the name of a built-in one, or a TOML file.
+        agents: Agents instead of the protocol's: its labels, the notation of the command line, an
+            ``AgentSpec``, or a class. To pass settings, use ``functools.partial(MyAgent,
+            epsilon=0.1)``; for a track or a training, a table as in a protocol, ``{"name": MyAgent,
+            "track": "pretrained", "training_steps": 6400}``.
+        envs: Worlds instead of the protocol's: its labels, or the notation of the command line.
         seeds: Seeds instead of the protocol's: "0:20" for twenty, or a list of numbers.
-        store: Where results are kept; None for memory. What is in it is not run again.
-        workers: Processes; 0 to run everything in this one. By default one per core.
+        store: Store of results; None for a store in memory. Finished runs in it are not repeated.
+        workers: Number of worker processes, by default one per core; 0 for the current process.
         dask: ``tcp://host:port`` of a Dask scheduler, or "local", instead of processes.
-        retry_failed: Whether runs that failed before are tried again.
-        isolation: "none" for agents in the process of the world, or "sandbox" for agents that you
-            do not trust. A sandbox costs the start of Python for every run, and some 0.1 ms a step.
-        references: Whether oracle, best fixed action and their like are computed, too.
-        on_progress: Called with the progress, at the start and after every run. By default a
-            line in a notebook, nothing elsewhere, and a warning at the end if runs have failed.
+        retry_failed: Repeat runs that failed before.
+        isolation: "none" for agents in the process of the world, or "sandbox" for untrusted agents.
+            A sandbox starts Python for every run and takes about 0.1 ms per step.
+        references: Compute the reference rows (oracle, best fixed action, ...).
+        on_progress: Called with the progress at the start and after every run. By default, print
+            progress in notebooks only, and warn at the end if runs have failed.
 
     Raises:
-        ValueError: One sentence, if an argument cannot be used.
+        ValueError: If an argument is invalid.
     """
     one_of("isolation", isolation, ("none", "sandbox"))
     protocol = _chosen(protocol, agents, envs, seeds, trusted=isolation == "none")
@@ -108,7 +108,7 @@ def run(
             failed += record.reason is not None
             report(Progress(len(by_key), done, failed, by_key[record.key], record))
     results = Results(store.source(stored.id))
-    if on_progress is None and results.failures:  # which an empty table would hide
+    if on_progress is None and results.failures:
         first = results.failures[0]
         warnings.warn(
             f"{len(results.failures):,} of {results.size:,} runs failed, the first of them "
@@ -127,10 +127,12 @@ def _chosen(
     *,
     trusted: bool,
 ) -> Protocol:
-    """Return the checked protocol with the agents, worlds and seeds that replace its own."""
+    """Return the checked protocol, with its agents, worlds and seeds replaced if given."""
     if not isinstance(protocol, Protocol):
         if not isinstance(protocol, str | os.PathLike):
-            rule = "protocol must be a Protocol, the name of one or the path of a TOML file"
+            rule = (
+                "protocol must be a Protocol, the name of a built-in one or the path of a TOML file"
+            )
             raise ProtocolError(f"{rule}, got {protocol!r}")
         protocol = Protocol.load(protocol)
     chosen = protocol.restricted(
@@ -147,7 +149,7 @@ def _chosen(
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
-    """Return packed records of the trainings that runs build on and that are in the store."""
+    """Return the stored, packed records of the trainings of runs."""
     needed = {run.training for run in runs if run.training is not None}
     return {key: packed for key in needed if (packed := store.packed(key)) is not None}
 
@@ -158,7 +160,7 @@ def execute_all(
     workers: int | None = None,
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> dict[str, Record]:
-    """Run a few runs in processes, with the trainings that they build on; return records by key."""
+    """Execute runs and their trainings in processes; return records by key."""
     records: dict[str, Record] = {}
     failed = 0
     on_progress(Progress(len(runs), 0, 0))
@@ -173,12 +175,12 @@ def execute_all(
 def _records(
     executor: Executor | InProcess, runs: Collection[Run], trained: dict[str, bytes]
 ) -> Iterator[Record]:
-    """Run trainings first, then what builds on them.
+    """Execute trainings, then the other runs; yield records.
 
     Args:
-        executor: Runs them.
-        runs: What to run.
-        trained: Packed records of the trainings that were finished before, by their keys.
+        executor: Executor of the runs.
+        runs: Runs to execute.
+        trained: Packed records of finished trainings, by key.
     """
     for record in dispatch(executor, (run for run in runs if run.track == TRAINING)):
         if record.reason is None:
@@ -196,7 +198,7 @@ def _records(
 
 
 def dispatch(executor: Executor | InProcess, runs: Iterable[Run]) -> Iterator[Record]:
-    """Run all runs; yield records as they are finished."""
+    """Execute runs; yield records in order of completion."""
     if isinstance(executor, InProcess):
         yield from map(execute, runs)
         return
@@ -220,8 +222,8 @@ def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> E
     for run in runs:
         if run.world_module == "__main__":
             raise ProtocolError(
-                f"{run.world.env_id} is defined in this script or notebook, which other processes "
-                "do not import: put it into a file of its own and import that, or run with "
+                f"{run.world.env_id} is defined in this script or notebook, which worker processes "
+                "do not import: define it in a separate file and import that, or run with "
                 "workers=0"
             )
     if dask is not None:

@@ -28,27 +28,27 @@ if TYPE_CHECKING:  # workers need no protocol
 
 @dataclass(frozen=True)
 class Run:
-    """What to run: plain data that can be sent anywhere.
+    """Definition of a run, as plain data that can be sent to workers.
 
     Attributes:
-        key: SHA-256 of everything that the result depends on: the address in the store.
+        key: SHA-256 of everything that the result depends on; its key in the store.
         env: Label of the world.
         agent: Label of the agent, or ``REFERENCES``.
         track: Track of the agent.
-        seed: Seed of the world and, independent of it, of the agent.
+        seed: Seed of the world and, independently, of the agent.
         world: The world.
-        agent_spec: The agent, None for the references.
-        limits: What it may use.
-        data: Fingerprint of the world's data, None if it has none.
+        agent_spec: The agent, or None for the references.
+        limits: Resource limits.
+        data: Fingerprint of the world's data, or None.
         sources: Hashes of the code that the result depends on.
-        world_module: Module of a third party's world, which a process has to import.
-        made_here: The agent by value, if it is defined in a notebook or script.
+        world_module: Module of a third-party world, imported by workers.
+        made_here: Pickled agent, if it is defined in a notebook or script.
         training_steps: Interactions of a training, which is a run of the track ``TRAINING``.
-        training: Key of the training that an agent builds on, None if there is none.
-        learned: The packed record of that training, added when it is there.
-        agent_seed: Seed of the agent, where it must not reveal the world's; None for ``seed``.
+        training: Key of the training that the agent depends on, or None.
+        learned: Packed record of that training, once available.
+        agent_seed: Seed of the agent, if it must not reveal that of the world; None for ``seed``.
         isolation: "sandbox", or "none" for an agent in the process of the world.
-        horizon: Steps that the run has, None if it is not known.
+        horizon: Number of steps, or None if unknown.
     """
 
     key: str
@@ -72,7 +72,7 @@ class Run:
 
 
 def runs_of(protocol: Protocol) -> list[Run]:
-    """Return all runs of a protocol: trainings first, then seed by seed."""
+    """Return all runs of a protocol: trainings first, then ordered by seed."""
     references = AgentEntry(REFERENCES, AgentSpec(REFERENCES), REFERENCES)
     trainings: list[Run] = []
     runs: list[tuple[int, Run]] = []
@@ -118,17 +118,17 @@ def _sources(protocol: Protocol, entry: EnvEntry, agent_spec: AgentSpec | None) 
 
 
 def _training(protocol: Protocol, run: Run, steps: int) -> Run:
-    """Return the training of an agent in a world, in worlds of other seeds."""
+    """Return the training of an agent for a world, on other seeds."""
     origin = protocol.origins[run.env]
     if origin is not None and origin.replay:
         raise ProtocolError(
-            f"{run.agent!r} cannot be trained in {run.env!r}: it replays data, so there are no "
-            "other worlds of its kind to learn from"
+            f"{run.agent!r} cannot be trained in {run.env!r}: it replays data, so no "
+            "other worlds of its kind exist"
         )
     if run.world.delay:
         raise ProtocolError(
-            f"{run.agent!r} cannot be trained in {run.env!r}, where rewards come late: "
-            "in a training they come at once"
+            f"{run.agent!r} cannot be trained in {run.env!r}: delayed rewards are not "
+            "supported in trainings"
         )
     limits = msgspec.structs.replace(run.limits, seconds=run.limits.training_seconds)
     training = replace(run, track=TRAINING, training_steps=steps, limits=limits)
@@ -136,7 +136,7 @@ def _training(protocol: Protocol, run: Run, steps: int) -> Run:
 
 
 def with_key(run: Run) -> Run:
-    """Return the run with its key; labels and limits are not part of it."""
+    """Return a copy of a run with its key, which excludes labels and limits."""
     content: dict[str, Any] = {
         "world": [run.world.env_id, run.world.arguments, run.data],
         "agent": [run.agent_spec.name, run.agent_spec.settings] if run.agent_spec else REFERENCES,

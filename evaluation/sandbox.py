@@ -1,10 +1,10 @@
-"""Sandbox for agents that are not trusted: bubblewrap (``bwrap``) around a fresh interpreter.
+"""Sandbox for untrusted agents: bubblewrap (``bwrap``) around a new interpreter.
 
-The world, its seed and the regret stay in the worker; the agent's process (``sandboxed.py``) gets
-the problem and observations and answers actions, one line of JSON each. It has namespaces of its
-own (user, pid, mount, ipc, network, host name), no privileges, a read-only system and Python
-environment, an empty home and ``/tmp`` in memory, no file of the user but its own code, and no
-environment variables but those that choose the kernels of the BLAS. It ends with its worker.
+The world, its seed and the regret stay in the worker; the agent's process (``sandboxed.py``)
+receives the problem and observations and answers with actions, one line of JSON each. It has
+separate namespaces (user, pid, mount, ipc, network, host name), no privileges, a read-only system
+and Python environment, an empty home and ``/tmp`` in memory, no files of the user except its own
+code, and no environment variables except those that select BLAS kernels. It ends with its worker.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from evaluation.keys import OURS, ROOT
 from evaluation.play import Arrived
 
 DID_NOT_START = "the sandbox did not start"
-"""Begins the reason of a run that failed before there was an agent."""
+"""Prefix of the reason of a run that failed before the agent was created."""
 MAX_TEMPORARY_BYTES = 2**26
-"""All that an agent may write into its ``/tmp``, and as much into its home."""
+"""Size limit of the agent's ``/tmp``, and of its home."""
 MAX_ANSWER_BYTES = 2**20
 _HOME = "/home/agent"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -44,9 +44,9 @@ _SETTINGS = (
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
     *("/etc/localtime", "/sys/devices/system/cpu"),
 )
-"""Read by the linker, by clocks, and by libraries that count processors; nothing of the user's."""
+"""System files read by the linker, for time zones, and to count processors."""
 _BLAS = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")
-"""Variables that choose how sums are rounded: an agent must compute as it does elsewhere."""
+"""Variables that affect rounding, so that agents compute the same results in a sandbox."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _NAMESPACES = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"),
@@ -55,27 +55,27 @@ _NAMESPACES = (
 
 
 class SandboxError(Exception):
-    """A sandbox that did not start: one sentence that begins with ``DID_NOT_START``."""
+    """Sandbox that did not start; the message begins with ``DID_NOT_START``."""
 
 
 class AgentFailedError(Exception):
-    """An agent that raised an error, or whose process ended: the reason."""
+    """Agent that raised an error or whose process ended; the message is the reason."""
 
 
 class SandboxedAgent:
-    """An agent in a sandbox: a player of ``play``.
+    """Agent in a sandbox, a ``Player`` for ``play``.
 
     Attributes:
-        agent: None, as it is elsewhere.
-        seconds: Time of each answer, as the worker measures it.
+        agent: None, since the agent is in another process.
+        seconds: Time of each answer, measured by the worker.
 
     Args:
         spec: The agent.
-        problem: What it may know.
-        rng: Its generator.
-        learned: What it learned in its training, if it had one.
-        memory_mb: Memory that it may take on top of what the interpreter has.
-        code: Its class by value, if it is defined in a notebook or script.
+        problem: Information for the agent.
+        rng: Random generator of the agent.
+        learned: Arrays learned in its training, if any.
+        memory_mb: Memory limit in addition to the usage of the interpreter.
+        code: Pickled class, if it is defined in a notebook or script.
     """
 
     agent: Agent | None = None
@@ -97,17 +97,17 @@ class SandboxedAgent:
         weakref.finalize(self, _end, self._process)
         if self._line() != b"started\n":
             raise SandboxError(": ".join([DID_NOT_START, *self._last_words()]))
-        # The worker's own words may be pickled; the agent's may not.
+        # Pickle is safe in this direction only.
         self._write(pickle.dumps((spec, problem, rng, learned, memory_mb, code)))
         self._answer()
 
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
-        """Send rewards and the next observation, and return the action."""
-        shown = None if observation is None else observation.tolist()
-        # An answer repeats what only the question says: it cannot be given ahead.
+        """Send rewards and the next observation; return the action."""
+        values = None if observation is None else observation.tolist()
+        # Each answer must repeat the random token of its question, so it cannot be sent early.
         self._token = secrets.token_hex(8)
         start = time.perf_counter()
-        self._write(json.dumps([arrived, shown, self._token]).encode() + b"\n")
+        self._write(json.dumps([arrived, values, self._token]).encode() + b"\n")
         action = self._answer()
         seconds = time.perf_counter() - start
         if observation is None:
@@ -153,12 +153,12 @@ class SandboxedAgent:
                 case ["action", action, self._token]:
                     return action
                 case ["action", _, str()]:
-                    raise AgentFailedError("the agent's process spoke before it was asked")
+                    raise AgentFailedError("the agent's process answered before the question")
                 case ["error", str(reason)]:
-                    # These words would void the run, so that it would not count as a failure.
+                    # A forged prefix would hide the failure of the agent.
                     forged = reason.startswith(DID_NOT_START)
-                    raise AgentFailedError(f"the agent says: {reason}" if forged else reason)
-        raise AgentFailedError("the agent's process gave no answer to the question")
+                    raise AgentFailedError(f"the agent reports: {reason}" if forged else reason)
+        raise AgentFailedError("the agent's process gave an invalid answer")
 
     def _last_words(self) -> list[str]:
         _, errors = self._process.communicate()
@@ -166,33 +166,33 @@ class SandboxedAgent:
 
 
 def own_python(code: str, *, folders: Sequence[str] = ()) -> list[str]:
-    """Return the command of a Python process that imports nothing from the current folder.
+    """Return the command of a Python process that ignores the current folder.
 
     Args:
-        code: What it does; ``sys`` is imported.
-        folders: To import from as well, after all others.
+        code: Code to run; ``sys`` is imported.
+        folders: Folders appended to ``sys.path``.
     """
     path = f"import sys; sys.path += {[ROOT, *folders]!r}; "
     return [sys.executable, "-I", "-B", "-c", path + code]
 
 
 def available() -> bool:
-    """Return whether this system has a sandbox that works."""
+    """Return True if sandboxes work on this system."""
     return not why_not()
 
 
 @functools.cache
 def why_not() -> str:
-    """Return why this system has no sandbox, with a remedy; nothing if it has one."""
+    """Return the reason why sandboxes do not work, with a remedy; empty if they do."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        return "bubblewrap is not installed (bwrap; Debian's package is called bubblewrap)"
+        return "bubblewrap is not installed (the command bwrap; package bubblewrap in Debian)"
     command = [bwrap, *_NAMESPACES, *_mounts([]), "--", sys.executable, "-I", "-c", ""]
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
     if not done.returncode:
         return ""
     reason = ": ".join([DID_NOT_START, *done.stderr.strip().splitlines()[-1:]])
-    return f"{reason} (bubblewrap 0.8 and user namespaces are needed)"
+    return f"{reason} (bubblewrap 0.8 and user namespaces are required)"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -205,7 +205,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _located(spec: AgentSpec) -> AgentSpec:
-    """Return the agent under a name that means the same in any folder."""
+    """Return the spec of an agent with an absolute file name."""
     place, colon, attribute = spec.name.partition(":")
     if not place.endswith(".py"):
         return spec
@@ -213,20 +213,22 @@ def _located(spec: AgentSpec) -> AgentSpec:
 
 
 def _own_places(spec: AgentSpec) -> list[str]:
-    """Return the file of an agent, or the folder of its package, if it is not ours."""
+    """Return the file or the package folders of a third-party agent."""
     place = place_of(spec.name).partition(":")[0]
     if place.endswith(".py"):
         return [place]
     top = place.partition(".")[0]
     if top in (*OURS, "__main__"):
         return []
-    found = find_spec(top)
-    places = [*(found.submodule_search_locations or ())] or [found.origin or ""] if found else []
+    package = find_spec(top)
+    places = (
+        [*(package.submodule_search_locations or ())] or [package.origin or ""] if package else []
+    )
     return [os.path.realpath(place) for place in places if place]
 
 
 def _mounts(own: Iterable[str]) -> Iterator[str]:
-    """Yield the options that say what the agent sees of the disk and of the environment."""
+    """Yield the options of ``bwrap`` for visible files and environment variables."""
     for place in _SYSTEM:
         if os.path.islink(place):
             yield from ("--symlink", os.readlink(place), place)
@@ -239,7 +241,7 @@ def _mounts(own: Iterable[str]) -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev")
     for place in _outermost([*_environment(), *own]):
         yield from ("--ro-bind", place, place)
-    # Root in a user namespace may still write what belongs to root: /proc/sys, among others.
+    # Root in a user namespace could otherwise write files of root, such as /proc/sys.
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)
     yield from ("--clearenv", "--chdir", _HOME)
@@ -252,18 +254,18 @@ def _mounts(own: Iterable[str]) -> Iterator[str]:
 
 @functools.cache
 def _environment() -> tuple[str, ...]:
-    """Return the places that an isolated Python imports from: its own, packages', and ours."""
-    asked = subprocess.run(
+    """Return the folders that an isolated Python imports from."""
+    printed = subprocess.run(
         own_python("print(*sys.path, sep='\\n')"), capture_output=True, text=True, check=False
     )
     folders = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
-    folders |= set(asked.stdout.splitlines()) - {ROOT}
+    folders |= set(printed.stdout.splitlines()) - {ROOT}
     folders |= {f"{ROOT}/{package}" for package in OURS} | set(_links(sys.executable))
     return tuple(filter(os.path.exists, folders))
 
 
 def _outermost(places: Iterable[str]) -> Iterator[str]:
-    """Yield those that are in none of the others, nor in the system's folders."""
+    """Yield the paths that are in no other path and in no system folder."""
     seen = list(_SYSTEM)
     for place in sorted(places):
         if not any(place == outer or place.startswith(f"{outer}/") for outer in seen):
@@ -272,7 +274,7 @@ def _outermost(places: Iterable[str]) -> Iterator[str]:
 
 
 def _links(path: str) -> Iterator[str]:
-    """Yield the places that a chain of links leads through."""
+    """Yield the targets of a chain of symbolic links."""
     while os.path.islink(path):
         path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
         yield path

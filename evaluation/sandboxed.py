@@ -1,6 +1,6 @@
-"""The side of a sandbox that has the agent: no world, no seed, no regret.
+"""Process of the agent in a sandbox, without world, seed and regret.
 
-It reads what the worker sends, asks the agent, and answers one line of JSON.
+It reads questions of the worker, calls the agent, and answers with one line of JSON.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ MAX_OPEN_FILES, MAX_PROCESSES = 256, 4096
 
 
 def main() -> None:
-    """Make the agent that the worker names, and answer its questions until it hangs up."""
+    """Create the agent and answer questions of the worker until the pipe is closed."""
     questions = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):  # what an agent prints could pass for the harness's words
+    for standard in (0, 1, 2):  # output of the agent must not mix with answers
         os.dup2(nowhere, standard)
 
     def answer(*parts: Any) -> None:
         answers.write(json.dumps(parts, default=lambda odd: repr(odd)[:200]).encode() + b"\n")
         answers.flush()
 
-    answers.write(b"started\n")  # whatever goes wrong from now on is the agent's
+    answers.write(b"started\n")  # later errors are failures of the agent
     answers.flush()
     try:
-        # The worker's own words may be pickled; the agent's may not.
+        # Pickle is safe in this direction only.
         spec, problem, rng, learned, memory_mb, code = pickle.load(questions)
         set_limits(memory_mb)
         define(spec.name, code)
         player = LocalAgent(spec, problem, rng, learned)
         answer("action", None, "")
         for line in questions:
-            arrived, shown, token = json.loads(line)
-            action = player.act(arrived, None if shown is None else np.array(shown))
+            arrived, values, token = json.loads(line)
+            action = player.act(arrived, None if values is None else np.array(values))
             answer("action", action.tolist() if isinstance(action, np.ndarray) else action, token)
-    except BaseException as error:  # an agent can fail in any way, sys.exit() included
+    except BaseException as error:  # agents can raise any error, including SystemExit
         memory = isinstance(error, MemoryError)
-        answer("error", "the agent took more memory than it may" if memory else reason_of(error))
+        answer("error", "the agent exceeded its memory limit" if memory else reason_of(error))
     finally:
         os._exit(0)
 
 
 def set_limits(memory_mb: float) -> None:
-    """Limit this process for good: without privileges it cannot raise the limits again."""
-    import resource  # a sandbox is a Linux system
+    """Set resource limits, which an unprivileged process cannot raise again."""
+    import resource  # available, since sandboxes require Linux
 
     limits = {
         resource.RLIMIT_FSIZE: MAX_FILE_BYTES,

@@ -1,4 +1,4 @@
-"""Files of results besides the store: totals per run, and all steps."""
+"""Files of results other than the store: totals per run, and all steps."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from evaluation.store import StoredRun, StoredSweep, StoreError
 from periodic_envs.files import whole_file
 
 ABOUT = b"periodic-gp totals 1"
-"""Key of the sweep and its machines in the metadata of a file of totals."""
+"""Metadata key of the sweep and its machines in a file of totals."""
 MAX_FILE_BYTES = 2**28
 
 
 @dataclass(frozen=True)
 class SavedTotals:
-    """Totals per run from a Parquet file, as ``Results`` read them.
+    """Totals per run from a Parquet file, a source of ``Results``.
 
     Attributes:
-        sweep: The sweep that the runs belong to.
+        sweep: Sweep of the runs.
         about: Size and machines of the sweep.
-        frame: One row per run of an agent, training and reference row.
+        frame: DataFrame with one row per run of an agent, training and reference row.
     """
 
     sweep: StoredSweep
@@ -45,7 +45,7 @@ class SavedTotals:
         """Read a file of ``Results.save_totals``.
 
         Raises:
-            StoreError: If it is not such a file.
+            StoreError: If the file is invalid.
         """
         try:
             if path.stat().st_size > MAX_FILE_BYTES:
@@ -61,7 +61,7 @@ class SavedTotals:
         return [run for run, _ in self._runs.values()]
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the saved points of a run; its total as a single one if it has none."""
+        """Return the saved points of a run, by default only its total."""
         return self._runs[key][1]
 
     def size(self) -> int:
@@ -79,7 +79,7 @@ class SavedTotals:
 
     @cached_property
     def _runs(self) -> dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]]:
-        found: dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]] = {}
+        runs: dict[str, tuple[StoredRun, dict[str, NDArray[Any]]]] = {}
         for row in self.frame.to_dict("records"):
             is_reference = row["track"] == REFERENCES
             name = REFERENCES if is_reference else row["agent"]
@@ -89,17 +89,17 @@ class SavedTotals:
             total = plain["regret"]
             if is_reference:
                 plain |= {"agent": name, "regret": None}
-            _, columns = found.setdefault(key, (StoredRun(key, **plain), {}))
+            _, columns = runs.setdefault(key, (StoredRun(key, **plain), {}))
             columns["t"] = np.array(row["t"])
             if row["track"] == TRAINING:
                 columns["interactions"] = np.array([row["interactions"]])
             elif total is not None:
                 regret = np.diff(np.array(row["curve"], dtype=np.float64), prepend=0.0)
-                regret[-1] += total - regret.sum()  # totals lose no digits
+                regret[-1] += total - regret.sum()  # keep the total exact
                 columns[row["agent"] if is_reference else "regret"] = regret
             if is_reference:
                 columns["period"] = np.array([row["period"]])
-        return found
+        return runs
 
 
 def save_totals(results: Results, path: Path, points: int) -> None:
@@ -121,18 +121,18 @@ def save_totals(results: Results, path: Path, points: int) -> None:
 def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, Any]]:
     columns = results.source.columns(run.key)
     t = columns.get("t", np.zeros(1, dtype=np.int64))
-    kept = np.unique(np.linspace(len(t) - 1, 0, max(points, 1)).round().astype(int))
+    places = np.unique(np.linspace(len(t) - 1, 0, max(points, 1)).round().astype(int))
     row = {name: value for name, value in asdict(run).items() if name != "key"}
-    row |= {"t": t[kept].tolist(), "period": None, "interactions": None}
+    row |= {"t": t[places].tolist(), "period": None, "interactions": None}
     if run.agent == REFERENCES and run.reason is None:
         for name in REFERENCE_ROWS:
             curve = np.cumsum(columns[name])
-            more = {"regret": curve[-1], "curve": curve[kept].astype(np.float32).tolist()}
+            more = {"regret": curve[-1], "curve": curve[places].astype(np.float32).tolist()}
             yield {**row, **more, "agent": name, "period": columns["period"][0]}
         return
     if run.track == TRAINING and run.reason is None:
         row["interactions"] = columns["interactions"][0]
-    curve = np.cumsum(columns["regret"])[kept] if "regret" in columns else np.zeros(0)
+    curve = np.cumsum(columns["regret"])[places] if "regret" in columns else np.zeros(0)
     yield {**row, "curve": curve.astype(np.float32).tolist()}
 
 

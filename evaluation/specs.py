@@ -1,4 +1,4 @@
-"""Parts of a protocol, read from plain data and checked."""
+"""Entries of protocols, parsed from plain data and validated."""
 
 from __future__ import annotations
 
@@ -29,41 +29,40 @@ if TYPE_CHECKING:
 
 
 TRACKS = ("online", "pretrained")
-"""Tracks of agents: rankings never mix them."""
+"""Tracks of agents, which are ranked separately."""
 REFERENCE_ROWS = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
-"""Rows of every table that are computed, not run."""
+"""Labels of the reference rows, which are computed from worlds."""
 REFERENCES = "references"
-"""Agent and track of the run that computes them."""
+"""Agent and track of the run that computes the reference rows."""
 CHANGES = "changes"
-"""Column of that run, in worlds that change: the time of the first step after each change."""
+"""Column of that run with the first time after each change of a world."""
 TRAINING = "training"
 """Track of the runs that train agents of the track "pretrained"."""
 TRAINING_SEED = 2**31
-"""First of the seeds for training: agents are not judged in those worlds."""
+"""First seed reserved for training."""
 MAX_SEEDS = 100_000
 ONLINE = "online"
-"""Stands, among the agents of a protocol, for all agents of ours but generic RL."""
+"""Placeholder in protocols for all built-in agents except generic RL."""
 DELAYS = {"delay": "delay", "delay_random": "random", "delay_lost": "lost"}
-"""Arguments of a world that are those of :class:`periodic_envs.DelayedReward`, by its names."""
+"""Arguments of worlds that configure :class:`periodic_envs.DelayedReward`, with its names."""
 
 Table = TypeVar("Table")
 
 
 class UnknownWorldError(UserError, ValueError):
-    """An id that is not registered, or arguments that its world does not take."""
+    """Unknown environment id, or invalid arguments of an environment."""
 
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """An environment's id with its arguments.
+    """Environment id with arguments.
 
     >>> WorldSpec.parse("PeriodicGP-Madrid-v0:start=2018-11-03,stations=[4,8,50]")
     WorldSpec(env_id='PeriodicGP-Madrid-v0',
               arguments={'start': '2018-11-03', 'stations': [4, 8, 50]})
 
-    A world of another package is named with its module: ``tide_world:Tide-v0:height=2``. Among the
-    arguments may be how late rewards come: ``delay``, ``delay_random`` and ``delay_lost`` of
-    ``specs.DELAYS``.
+    The id of a third-party world includes its module: ``tide_world:Tide-v0:height=2``. The
+    arguments ``delay``, ``delay_random`` and ``delay_lost`` delay rewards (``specs.DELAYS``).
     """
 
     env_id: str
@@ -71,7 +70,7 @@ class WorldSpec:
 
     @classmethod
     def parse(cls, text: str) -> WorldSpec:
-        """Parse the command line's notation."""
+        """Parse the notation of the command line."""
         name, _, tail = text.partition(":")
         if "=" not in tail.partition(":")[0] and tail:
             module_id, _, tail = tail.partition(":")
@@ -92,11 +91,11 @@ class WorldSpec:
 
     @property
     def delay(self) -> dict[str, Any]:
-        """Arguments of ``DelayedReward``; empty if rewards come at once."""
+        """Arguments of ``DelayedReward``; empty without delays."""
         return {DELAYS[name]: value for name, value in self.arguments.items() if name in DELAYS}
 
     def make(self) -> PeriodicBanditEnv:
-        """Return the environment itself, in which rewards come at once."""
+        """Return the environment without delayed rewards."""
         import gymnasium as gym
 
         import periodic_envs
@@ -117,18 +116,18 @@ class WorldSpec:
         return env
 
     def as_played(self, env: PeriodicBanditEnv) -> gym.Env[Any, Any]:
-        """Return the environment as agents meet it, with rewards that may come late."""
+        """Return the environment, wrapped in ``DelayedReward`` if rewards are delayed."""
         from periodic_envs.delay import DelayedReward
 
         return DelayedReward(env, **self.delay) if self.delay else env
 
 
 class ProtocolError(UserError, ValueError):
-    """A protocol that cannot be run: one sentence that names the entry."""
+    """Invalid protocol; the message names the entry."""
 
 
 class MissingPackageError(ProtocolError):
-    """A protocol with agents of a package that is not installed: a sentence with the remedy."""
+    """Protocol with agents of a package that is not installed; the message has a remedy."""
 
     def __init__(self, name: str, cause: Exception, install: str) -> None:
         self.install = install
@@ -140,7 +139,7 @@ class MissingPackageError(ProtocolError):
 
 
 class EnvTable(msgspec.Struct, forbid_unknown_fields=True):
-    """An entry of ``envs`` that is written as a table."""
+    """Schema of an entry of ``envs`` in table form."""
 
     id: str
     arguments: dict[str, Any] = {}
@@ -149,7 +148,7 @@ class EnvTable(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class AgentTable(msgspec.Struct, forbid_unknown_fields=True):
-    """An entry of ``agents`` that is written as a table."""
+    """Schema of an entry of ``agents`` in table form."""
 
     name: str
     settings: dict[str, Any] = {}
@@ -161,7 +160,7 @@ class AgentTable(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class EnvEntry:
-    """A world under a name of its own, in a group: alone, or one of several windows."""
+    """World with a unique label and a group, which is a task of the tables."""
 
     label: str
     spec: WorldSpec
@@ -170,14 +169,14 @@ class EnvEntry:
 
 @dataclass(frozen=True)
 class AgentEntry:
-    """An agent under a name of its own, in a track: rankings never mix tracks.
+    """Agent with a unique label and a track.
 
     Attributes:
-        label: The name.
+        label: The label.
         spec: The agent.
-        track: "online", or "pretrained" with other worlds of the same kind (``track_of``).
-        training_steps: Interactions with those, all together; 0 if it was trained elsewhere.
-        envs: Labels of the worlds it takes part in; empty for all.
+        track: "online", or "pretrained" for agents trained in other worlds of the same kind.
+        training_steps: Total number of interactions of its training; 0 if trained elsewhere.
+        envs: Labels of its worlds; empty for all worlds.
     """
 
     label: str
@@ -187,12 +186,12 @@ class AgentEntry:
     envs: tuple[str, ...] = ()
 
     def takes_part(self, env: str) -> bool:
-        """Return whether it is run in a world."""
+        """Return True if the agent runs in a world."""
         return not self.envs or env in self.envs
 
 
 def parse_seeds(value: Any) -> tuple[int, ...]:
-    """Return the seeds of ``"0:20"``, ``"3"``, ``"1,4,9"`` or a list of whole numbers."""
+    """Parse seeds from ``"0:20"``, ``"3"``, ``"1,4,9"`` or a list of integers."""
     rule = f'seeds must be a text ("0:20", "1,4,9") or a list ([1, 4, 9]) of 1 to {MAX_SEEDS:,}'
     error = ProtocolError(f"{rule} whole numbers from 0 on, got {value!r}")
     listed = value
@@ -209,7 +208,7 @@ def parse_seeds(value: Any) -> tuple[int, ...]:
 
 
 def env_entry(value: Any) -> EnvEntry:
-    """Return a world from the command line's notation or a table."""
+    """Parse a world from the notation of the command line or a table."""
     if isinstance(value, str):
         try:
             return EnvEntry(value, WorldSpec.parse(value), value)
@@ -222,7 +221,7 @@ def env_entry(value: Any) -> EnvEntry:
 
 
 def agent_entry(value: Any) -> AgentEntry:
-    """Return an agent from the command line's notation or a table."""
+    """Parse an agent from the notation of the command line or a table."""
     table = AgentTable(value, label=value) if isinstance(value, str) else value
     if not isinstance(table, AgentTable):
         table = read_table(value, AgentTable, "an entry of agents")
@@ -233,36 +232,35 @@ def agent_entry(value: Any) -> AgentEntry:
     spec = AgentSpec(spec.name, {**spec.settings, **table.settings})
     track = track_of(spec, table.track)
     if table.training_steps and track != "pretrained":
-        raise ProtocolError('training_steps are for agents of the track "pretrained"')
+        raise ProtocolError('training_steps require the track "pretrained"')
     label = str(spec) if table.label is None else table.label
     return AgentEntry(label, spec, track, table.training_steps, table.envs)
 
 
 def agent_entries(values: Iterable[Any]) -> Iterator[AgentEntry]:
-    """Yield agents one by one; ``"online"`` stands for all of ours but generic RL."""
+    """Yield parsed agents; ``"online"`` expands to all built-in agents except generic RL."""
     for value in values:
         yield from map(agent_entry, online_names() if value == ONLINE else (value,))
 
 
-def track_of(spec: AgentSpec, asked: Any = None) -> str:
-    """Return the track that is asked for; by default "online", "pretrained" if it has a prior.
+def track_of(spec: AgentSpec, track: Any = None) -> str:
+    """Return the requested track, by default "pretrained" with a learned prior, else "online".
 
     Raises:
-        ProtocolError: If there is no such track, or the agent cannot be in it.
+        ProtocolError: If the track is unknown, or not allowed for the agent.
     """
     default = "pretrained" if spec.pretrained else "online"
-    if asked not in (None, *TRACKS):
-        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {asked!r}")
-    if asked == "online" != default:
+    if track not in (None, *TRACKS):
+        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {track!r}")
+    if track == "online" != default:
         raise ProtocolError(
-            f"{spec.name} with these settings starts from what was learned elsewhere: "
-            'its track is "pretrained"'
+            f'{spec.name} with these settings has a learned prior: its track must be "pretrained"'
         )
-    return asked or default
+    return track or default
 
 
 def read_table(value: Any, kind: type[Table], what: str) -> Table:
-    """Return plain data as a checked table, or raise an error that names the field."""
+    """Convert plain data to a schema; errors name the invalid field."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -270,11 +268,11 @@ def read_table(value: Any, kind: type[Table], what: str) -> Table:
 
 
 def canonical_json(content: Any) -> str:
-    """Return plain data as JSON, written in one way only."""
+    """Return plain data as canonical JSON."""
     try:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ProtocolError(f"only plain data can be part of a protocol: {error}") from error
+        raise ProtocolError(f"protocols must be plain data: {error}") from error
 
 
 def check_known(
@@ -284,14 +282,14 @@ def check_known(
     where: str = "here",
     error: type[Exception] = UnknownNameError,
 ) -> None:
-    """Refuse an unknown name, with those that may have been meant.
+    """Raise an error with suggestions if a name is unknown.
 
     Args:
-        what: The kind of name: "agent".
+        what: Kind of the name, such as "agent".
         name: The name.
         known: All names of that kind.
-        where: Where they are looked up, for the message.
-        error: The error to raise if the name is unknown.
+        where: Context for the message.
+        error: Type of the error.
     """
     if isinstance(name, str) and name in known:
         return
@@ -303,28 +301,28 @@ def check_known(
 
 
 def require_list(argument: str, value: Any, error: type[ValueError] = ValueError) -> list[Any]:
-    """Return an iterable as a list; refuse a single text, which is one of letters."""
+    """Return an iterable as a list; raise an error for a single text."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise error(f"{argument} must be a list, got {value!r}: write {argument}=[...]")
     return list(value)
 
 
 def look_for(spec: WorldSpec) -> None:
-    """Import the module of a world that the user asks for by name.
+    """Import the module of a world that the user requests by name.
 
-    ``harbour:Harbour-v0`` names the module ``harbour``, which is installed or in the current
-    folder: that folder is searched last, and only if such a world is asked for. This is not for
-    worlds that a file of results names: looking at results runs no code of the folder.
+    ``harbour:Harbour-v0`` imports the module ``harbour``, which is installed or in the current
+    folder. That folder is searched last. Do not call this function for worlds in a file of results:
+    reading results must not run code of the folder.
 
     Raises:
-        UnknownWorldError: If there is no such module or no such world.
+        UnknownWorldError: If the module or the world does not exist.
     """
     import gymnasium as gym
 
     module, _, env_id = spec.env_id.rpartition(":")
     if module.endswith(".py"):
         name = f"{Path(module).stem}:{env_id}"
-        raise UnknownWorldError(f"a world is named with its module, not with its file: {name}")
+        raise UnknownWorldError(f"expected the module of the world, not its file: {name}")
     if module and all(part.isidentifier() for part in module.split(".")):
         _import_world(module, env_id)
     elif env_id not in gym.registry:
@@ -333,12 +331,12 @@ def look_for(spec: WorldSpec) -> None:
         except UnknownWorldError as error:
             if module:
                 raise
-            hint = f"a world of your own is named with its module: my_module:{env_id}"
+            hint = f"for a world of your own, include its module: my_module:{env_id}"
             raise UnknownWorldError(f"{error} ({hint})") from error
 
 
 def module_of(spec: WorldSpec) -> str:
-    """Return the module that registers a third party's world; nothing for a world of ours."""
+    """Return the module of a third-party world, or an empty text for a built-in one."""
     import gymnasium as gym
 
     known = gym.registry.get(spec.env_id.rpartition(":")[2])
@@ -347,7 +345,7 @@ def module_of(spec: WorldSpec) -> str:
 
 
 def _import_world(module: str, env_id: str) -> None:
-    """Import a module; the current folder is from now on the last place to look in."""
+    """Import a module, after appending the current folder to ``sys.path``."""
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
     try:
@@ -359,7 +357,7 @@ def _import_world(module: str, env_id: str) -> None:
             f"cannot find the world {env_id!r}: no module {error.name!r} is installed, and none is "
             "in the current folder"
         ) from error
-    except Exception as error:  # a third party's file can fail in any way
+    except Exception as error:  # third-party code can raise any error
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise UnknownWorldError(
             f"cannot import {module!r}: {type(error).__name__}: {error} "

@@ -1,8 +1,8 @@
-"""The store: one SQLite file, one transaction per finished run.
+"""Store of results: one SQLite file, with one transaction per finished run.
 
-Tables: ``runs`` (totals and packed columns of every run, by its key), ``machines``, ``sweeps`` (the
-protocols that were run) and ``sweep_runs`` (the runs of each sweep, by their names). A run that
-several sweeps share is stored once.
+The tables are ``runs`` (totals and packed columns of every run, by key), ``machines``, ``sweeps``
+(protocols) and ``sweep_runs`` (the runs of each sweep, by name). A run that several sweeps share is
+stored once.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from evaluation.runs import Run
 from evaluation.specs import canonical_json
 
 APPLICATION_ID = 0x50475053
-"""Mark of a store of this package in the header of its file: "PGPS"."""
+"""Application id in the header of the SQLite file: "PGPS"."""
 FORMAT = 4
 MAX_WAIT_SECONDS = 60.0
-"""Longest wait for another process that is writing."""
+"""Timeout for locks of other processes."""
 MAX_REASON_LETTERS = 300
-"""Letters of an error of SQLite that are repeated."""
+"""Maximum length of quoted errors of SQLite."""
 
 SCHEMA = (
     "CREATE TABLE written_by (version TEXT NOT NULL) STRICT",
     "CREATE TABLE machines (key TEXT PRIMARY KEY, about TEXT NOT NULL) STRICT",
-    # The columns stand last, so that totals are read without them.
+    # Columns are last, so that SQLite can read totals without them.
     """CREATE TABLE runs (
         key TEXT PRIMARY KEY, reason TEXT, steps INTEGER NOT NULL, regret REAL, agent_seconds REAL,
         seconds REAL NOT NULL, finished TEXT NOT NULL, machine TEXT NOT NULL REFERENCES machines,
@@ -56,12 +56,12 @@ SCHEMA = (
 
 
 class StoreError(UserError):
-    """A store that cannot be used: one sentence with the reason and a remedy."""
+    """Store that cannot be used; the message has the reason and a remedy."""
 
 
 @dataclass(frozen=True)
 class StoredSweep:
-    """A protocol that was run, as plain data, with the sources of its worlds' data."""
+    """Sweep of a protocol, as plain data, with the sources of its worlds' data."""
 
     id: int
     hash: str
@@ -74,7 +74,7 @@ class StoredSweep:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run of a sweep with its totals; ``reason`` is set if it failed."""
+    """Run of a sweep with its totals; ``reason`` is set if it failed."""
 
     key: str
     env: str
@@ -92,8 +92,8 @@ class Store:
 
     Args:
         path: The file; None for a store in memory.
-        create: Create the file if it does not exist. Otherwise it is opened for reading and
-            writing where it can be written, and for reading where it cannot.
+        create: Create the file if it does not exist. A file without write permission is opened
+            read-only.
     """
 
     def __init__(self, path: Path | str | None = None, *, create: bool = True) -> None:
@@ -123,19 +123,19 @@ class Store:
         self.close()
 
     def __del__(self) -> None:
-        # Notebooks never close a store, and Python 3.13 warns of open connections.
+        # Notebooks rarely close stores, and Python 3.13 warns about open connections.
         with contextlib.suppress(AttributeError, sqlite3.Error):
             self._db.close()
 
     def begin(self, protocol: Protocol, runs: Iterable[Run]) -> StoredSweep:
-        """Record that a protocol is run; the same protocol continues the same sweep."""
+        """Start a sweep of a protocol, or continue the sweep of an equal protocol."""
         content = canonical_json(protocol.to_dict())
         same = (protocol.hash, protocol.name, content)
         origins = protocol.origins.items()
         data = canonical_json({name: origin and origin.source for name, origin in origins})
         with self._sentence("write"), self._db as db:
             db.execute("BEGIN IMMEDIATE")
-            # The last sweep has the highest turn, since clocks may be set back.
+            # The highest turn identifies the last sweep, since clocks may be set back.
             last, turn = db.execute(
                 "SELECT coalesce(max(id), 0), coalesce(max(turn), 0) FROM sweeps"
             ).fetchone()
@@ -145,7 +145,7 @@ class Store:
             number = old[0] if old else last + 1
             row = (number, turn + 1, *same, data, _command_line(), _now())
             db.execute("INSERT OR REPLACE INTO sweeps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            # Keys change with the code: the sweep has the newest ones.
+            # Keys depend on the code: the sweep has the latest ones.
             db.executemany(
                 "INSERT OR REPLACE INTO sweep_runs VALUES (?, ?, ?, ?, ?, ?)",
                 ((number, r.env, r.track, r.agent, r.seed, r.key) for r in runs),
@@ -153,7 +153,7 @@ class Store:
         return self.find(number)
 
     def save(self, record: Record) -> None:
-        """Store one record, entirely or not at all. A success replaces a failure, nothing else."""
+        """Store one record atomically. A success replaces a failure; other records are kept."""
         about = canonical_json(record.machine)
         machine, digest = _sha256(about.encode()), _sha256(record.packed)
         row = (record.key, record.reason, record.steps, record.regret, record.agent_seconds)
@@ -166,12 +166,12 @@ class Store:
             db.execute(f"INSERT OR IGNORE INTO runs VALUES ({marks})", (*row, *more))
 
     def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
-        """Return the stored runs among the keys; failed ones count if ``failures`` is true."""
+        """Return the keys of stored runs, including failed ones if ``failures`` is true."""
         rows = self._rows("SELECT key FROM runs WHERE ? OR reason IS NULL", failures)
         return {key for (key,) in rows} & set(keys)
 
     def sweeps(self) -> list[StoredSweep]:
-        """Return all sweeps, the one that was run last at the end."""
+        """Return all sweeps, ordered by their last execution."""
         rows = self._rows(
             "SELECT id, hash, name, protocol, data, command, started FROM sweeps ORDER BY turn"
         )
@@ -182,10 +182,10 @@ class Store:
             ]
 
     def find(self, wanted: str | int | None = None) -> StoredSweep:
-        """Return a sweep by its name or number, the last one by default.
+        """Return a sweep by name or number, by default the last one.
 
         Raises:
-            UnknownNameError: If no such sweep is in the store.
+            UnknownNameError: If the sweep is not in the store.
         """
         sweeps = self.sweeps()
         names = ((each, (None, each.id, str(each.id), each.name)) for each in sweeps)
@@ -198,7 +198,7 @@ class Store:
         return matching[-1]
 
     def source(self, sweep: int) -> SweepSource:
-        """Return one sweep as ``Results`` read it."""
+        """Return a sweep as a source of ``Results``."""
         return SweepSource(self, self.find(sweep))
 
     def runs(self, sweep: int) -> list[StoredRun]:
@@ -217,13 +217,13 @@ class Store:
         return int(count)
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the steps of a run; an empty dictionary for a failed or unknown one."""
+        """Return the columns of a run; an empty dictionary for a failed or unknown one."""
         packed = self.packed(key)
         with self._sentence("read"):
             return {} if packed is None else unpack(packed)
 
     def packed(self, key: str) -> bytes | None:
-        """Return the packed columns of a run, None for a failed or unknown one."""
+        """Return the packed columns of a run; None for a failed or unknown one."""
         rows = self._rows("SELECT sha256, columns FROM runs WHERE key = ? AND reason IS NULL", key)
         for digest, packed in rows:
             with self._sentence("read"):
@@ -233,7 +233,7 @@ class Store:
         return None
 
     def machines(self, sweep: int) -> list[dict[str, Any]]:
-        """Return the machines that computed the runs of a sweep."""
+        """Return the machines on which the runs of a sweep were computed."""
         rows = self._rows(
             "SELECT about FROM machines WHERE key IN (SELECT machine FROM runs JOIN sweep_runs "
             "USING (key) WHERE sweep = ?) ORDER BY rowid",
@@ -248,11 +248,13 @@ class Store:
 
     @contextlib.contextmanager
     def _sentence(self, doing: str) -> Iterator[None]:
-        """Report errors of SQLite as a sentence that names the file."""
+        """Convert errors of SQLite into ``StoreError``."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            reason = " ".join(str(error).split())[:MAX_REASON_LETTERS]  # SQLite may list all damage
+            reason = " ".join(str(error).split())[
+                :MAX_REASON_LETTERS
+            ]  # SQLite may list many errors
             raise StoreError(
                 f"cannot {doing} the store {str(self.path)!r} ({reason}): {_remedy(error)}"
             ) from error
@@ -260,7 +262,7 @@ class Store:
 
 @dataclass(frozen=True)
 class SweepSource:
-    """The runs of one sweep of a store, as ``Results`` read them."""
+    """Runs of one sweep of a store, a source of ``Results``."""
 
     store: Store
     sweep: StoredSweep
@@ -270,7 +272,7 @@ class SweepSource:
         return self.store.runs(self.sweep.id)
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the steps of a run."""
+        """Return the columns of a run."""
         return self.store.columns(key)
 
     def size(self) -> int:
@@ -278,12 +280,12 @@ class SweepSource:
         return self.store.size(self.sweep.id)
 
     def machines(self) -> list[dict[str, Any]]:
-        """Return the machines that computed the runs."""
+        """Return the machines on which the runs were computed."""
         return self.store.machines(self.sweep.id)
 
 
 def log_of(path: Path) -> Path:
-    """Return the write-ahead log that SQLite keeps beside a store while it is in use."""
+    """Return the path of SQLite's write-ahead log of a store."""
     path = path.resolve()
     return path.with_name(f"{path.name}-wal")
 
@@ -307,7 +309,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 
 def _prepare(db: sqlite3.Connection, path: Path | None) -> None:
-    """Create the tables in a new file; check any other before anything is written to it."""
+    """Create the tables of a new file, or validate an existing file before writing."""
     if _is_blank(db):
         db.execute("PRAGMA journal_mode = WAL")
         with db:
@@ -341,7 +343,7 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
             f"{str(path)!r} was written by {writer} in the format {number}, this version reads "
             f"{FORMAT}: use another file"
         )
-    # Triggers and views of a file from elsewhere would act on what is written.
+    # Triggers and views of an untrusted file could modify data.
     acting = {kind for kind, _, _ in schema} & {"trigger", "view"}
     if acting or not {sql for _, _, sql in schema}.issuperset(SCHEMA):
         raise sqlite3.DatabaseError("its tables have changed")
@@ -354,7 +356,7 @@ def _remedy(error: Exception) -> str:
     text = str(error)
     if "full" in text or "disk I/O" in text:
         return "the disk is full or cannot be written; make room and run the same command again"
-    # SQLite has one class for errors of the file system and for much that is damaged.
+    # SQLite uses one class for file-system errors and for some damaged files.
     if isinstance(error, OSError | sqlite3.OperationalError) and "decode" not in text:
         return "check that the file can be read and written, and that its folder exists"
     return "it is damaged or not a store, and is left unchanged; use another file"
@@ -364,7 +366,7 @@ def _object(text: str) -> dict[str, Any]:
     """Read a JSON object.
 
     Raises:
-        ValueError: If the text is anything else.
+        ValueError: If the text is not a JSON object.
     """
     content = json.loads(text)
     if not isinstance(content, dict):
@@ -373,7 +375,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _protocol(text: str) -> dict[str, Any]:
-    """Read a protocol with everything that results are named by."""
+    """Read a protocol and check that it has all names that results require."""
     content = _object(text)
     try:
         str.strip(content["description"])
@@ -394,5 +396,5 @@ def _now() -> str:
 
 
 def _command_line() -> str:
-    """Return the command that started this process, without folders."""
+    """Return the command line of this process, without folders."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

@@ -1,4 +1,4 @@
-"""Tables of results as DataFrames, as text and as HTML; remarks on what they leave out."""
+"""Tables of results as DataFrames, text and HTML, and remarks on excluded results."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS, if_enough, paired_difference
 from evaluation.store import StoredRun
 
-NO_INTERVALS = f"No intervals: they need at least {MIN_RUNS} runs."
+NO_INTERVALS = f"No intervals: they require at least {MIN_RUNS} runs."
 MAX_FAILURES = 10
-"""Failures that are listed, those of one kind as one."""
+"""Maximum number of listed kinds of failures."""
 GAP = "   "
 
 Cells = dict[str, list[str]]
-"""Columns of a table as text, by their headings."""
+"""Columns of a table as text, by heading."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Table:
     """Content of a table of results.
 
     Attributes:
-        rows: Cells of each row by key: its agent, its task in a table of tasks, and numbers.
-        columns: Columns of the numbers.
-        titles: Title of each task; of a table over all tasks, the one of None.
-        baseline: The row that the others are compared with, or None.
-        note: A note on intervals, if it is not the one for a single task.
+        rows: Cells of each row by key: agent, task (in tables of tasks) and numbers.
+        columns: Numeric columns.
+        titles: Title of each task; a table over all tasks has the key None.
+        baseline: Row that the others are compared with, or None.
+        note: Note on intervals, by default derived from the rows.
     """
 
     rows: list[dict[str, Any]]
@@ -63,7 +63,7 @@ class Table:
         return frame
 
     def text(self, width: int) -> str:
-        """Return the table as text, in several parts for each task if it is wider than allowed."""
+        """Return the table as text, split into several parts if it is wider than ``width``."""
         parts = []
         for title, cells, note in self._sections():
             grids = _grids(cells, width) if cells["agent"] else ["No finished runs."]
@@ -81,12 +81,12 @@ class Table:
         return Markup("").join(parts)
 
     def latex(self) -> str:
-        """Return the table in LaTeX, with the rules of the package booktabs."""
+        """Return the table in LaTeX, in the style of the package booktabs."""
         tasks = {"task": [row["task"] for row in self.rows]}
         return str(pd.DataFrame(tasks | self._cells(self.rows)).to_latex(index=False, escape=True))
 
     def _sections(self) -> Iterator[tuple[str, Cells, str]]:
-        """Yield title, cells and note of each task, the best agent first and references last."""
+        """Yield title, cells and note of each task, best agent first and references last."""
         with_interval = [column for column in self.columns if column.interval]
         for task, title in self.titles.items():
             rows = [row for row in self.rows if row.get("task") == task]
@@ -102,16 +102,16 @@ class Table:
 
 
 class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
-    """A DataFrame of results that prints entirely, and is formatted in a notebook.
+    """DataFrame of results that is printed completely and formatted in notebooks.
 
-    Rows, columns and sums of it are a plain DataFrame.
+    Operations on it return plain DataFrames.
     """
 
     _metadata = ["content"]  # noqa: RUF012 (convention of pandas)
     content: Table
 
     def __repr__(self) -> str:
-        """Return the text that ``periodic-gp show`` prints, as wide as the screen at most."""
+        """Return the text of ``periodic-gp show``, limited to the width of the terminal."""
         return self._table().text(shutil.get_terminal_size().columns)
 
     __str__ = __repr__
@@ -120,13 +120,13 @@ class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         return self._table().html()
 
     def _table(self) -> Table:
-        """Return the content with changes that the user has made."""
+        """Return the content, including modifications by the user."""
         columns = [column for column in self.content.columns if column.key in self]
         return replace(self.content, rows=self.to_dict("records"), columns=columns)
 
 
 def _grids(cells: Cells, width: int) -> Iterator[str]:
-    """Yield cells as one or several tables with the first column in each; numbers are not cut."""
+    """Yield one or several text tables that fit the width and repeat the first column."""
     columns = []
     for heading, texts in cells.items():
         wide = max(map(len, [heading, *texts]))
@@ -148,7 +148,7 @@ def _joined(columns: list[list[str]]) -> str:
 
 
 def tables_of(results: Results, *, baseline: str | None = None) -> Iterator[Table]:
-    """Yield the tables of each track: of all tasks, and over them if several can be ranked."""
+    """Yield the tables of each track: by task, and over several tasks if agents are ranked."""
     for track in results.tracks:
         yield task_table(results, baseline=baseline, track=track)
         overall = overall_table(results, baseline=baseline, track=track)
@@ -157,12 +157,11 @@ def tables_of(results: Results, *, baseline: str | None = None) -> Iterator[Tabl
 
 
 def task_table(results: Results, *, baseline: str | None = None, track: str = "online") -> Table:
-    """Return one row per task and agent, reference rows last; see ``evaluation.columns``.
+    """Return a table with one row per task and agent, reference rows last.
 
     Args:
         results: The runs of a sweep.
-        baseline: An agent of the track or a reference row, with which the others are compared;
-            ignored if it is neither.
+        baseline: Agent of the track or reference row to compare with; ignored if it is neither.
         track: Track of the agents.
     """
     known = baseline if baseline in (*results.agents(track), *REFERENCE_ROWS) else None
@@ -177,13 +176,13 @@ def task_table(results: Results, *, baseline: str | None = None, track: str = "o
 
 
 def overall_table(results: Results, *, baseline: str | None = None, track: str = "online") -> Table:
-    """Return one row per agent over all tasks, the best first; see ``evaluation.columns``.
+    """Return a table with one row per agent over all tasks, best first.
 
-    Only runs that all agents have finished count, the same number in every task.
+    Only common finished runs of all agents are included, the same number in every task.
 
     Args:
         results: The runs of a sweep.
-        baseline: An agent of the track, with which the others are compared; ignored if it is not.
+        baseline: Agent of the track to compare with; ignored if it is not in the track.
         track: Track of the agents.
     """
     scores = results.scores(track)
@@ -204,19 +203,19 @@ def overall_table(results: Results, *, baseline: str | None = None, track: str =
 
 
 def _overall_note(runs: AllTasks) -> str:
-    """Return the note on intervals of the table over several tasks, if they need one."""
+    """Return the note on intervals of the table over several tasks, or an empty text."""
     _, count, tasks = runs.scores.values.shape
     if tasks < 2 or count >= MIN_RUNS:
         return ""
     if not runs.is_enough:
-        needed = f"they need at least {least_runs(tasks)} runs each."
+        needed = f"they require at least {least_runs(tasks)} runs each."
         return f"No intervals: over {tasks} tasks {needed}"
     together = f"the {count} runs of each of {tasks} tasks count together"
     return f"Intervals over all tasks: {together}. Ranks need {MIN_RUNS} runs of each for one."
 
 
 def pair_table(results: Results, first: str, second: str) -> Table:
-    """Return first minus second on common runs, a row per task; they may be of two tracks."""
+    """Return first minus second on common runs, a row per task, across tracks."""
     columns = {c.key: c for c in COLUMNS if c.key in ("runs", "difference", "p_value")}
     rows: list[dict[str, Any]] = []
     for task, regrets in results.by_task.items():
@@ -228,8 +227,8 @@ def pair_table(results: Results, first: str, second: str) -> Table:
                 numbers = columns["difference"].cells(gap) | {"p_value": gap.p_value}
                 rows.append({"task": task, "agent": first, "runs": runs, **numbers})
     titles = _titles(results, "common runs")
-    shown = {row["task"]: titles[row["task"]] for row in rows}
-    return Table(rows, list(columns.values()), shown, second)
+    used = {row["task"]: titles[row["task"]] for row in rows}
+    return Table(rows, list(columns.values()), used, second)
 
 
 def _titles(results: Results, about: str) -> dict[str | None, str]:
@@ -243,12 +242,12 @@ def _titles(results: Results, about: str) -> dict[str | None, str]:
 def remarks(
     results: Results, *, more: str = "see .failures", again: str = "retry_failed=True"
 ) -> Iterator[str]:
-    """Yield remarks that tables lack: excluded agents, unfinished runs and failures.
+    """Yield remarks on excluded agents, unfinished runs and failures.
 
     Args:
         results: The runs of a sweep.
-        more: Where to find failures beyond the first ten.
-        again: How to run failed runs again.
+        more: Reference to failures beyond the first ten.
+        again: Option that repeats failed runs.
     """
     yield from excluded(results)
     unfinished = results.size - len(results.runs) - len(results.trainings)

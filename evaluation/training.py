@@ -1,4 +1,4 @@
-"""Training before judgement: a budget of interactions with other worlds of the same kind."""
+"""Training of agents with a budget of interactions in other worlds of the same kind."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from evaluation.specs import TRAINING_SEED
 from periodic_envs.env import PeriodicBanditEnv
 
 COPIES = 64
-"""Worlds that are stepped at once."""
+"""Maximum number of parallel environments."""
 MAX_LEARNED_BYTES = 2**26
 
 
 class BudgetSpentError(Exception):
-    """More interactions than the protocol declares."""
+    """Interactions beyond the budget of the protocol."""
 
 
 class TrainingError(Exception):
-    """What a training returned cannot be kept: a sentence that says why."""
+    """Invalid result of a training."""
 
 
 class Budget(VectorEnv[Any, Any, Any]):
-    """Worlds to train in that count every interaction and end when the budget is spent.
+    """Vector environment for training that limits the number of interactions.
 
-    They choose their seeds, so that no agent trains in the worlds that it is judged in, and pass on
-    nothing of ``info`` but final observations.
+    It sets the seeds, so that no agent trains in the worlds of its evaluation, and passes on only
+    final observations from ``info``.
 
     Args:
         envs: The worlds.
-        steps: Interactions, all copies together.
+        steps: Total number of interactions.
 
     Attributes:
-        used: Interactions so far.
+        used: Number of interactions so far.
     """
 
     def __init__(self, envs: VectorEnv[Any, Any, Any], steps: int) -> None:
@@ -55,7 +55,7 @@ class Budget(VectorEnv[Any, Any, Any]):
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Draw new worlds; the agent cannot choose the seed."""
+        """Draw new worlds; the ``seed`` argument is ignored."""
         observations, _ = self._envs.reset(seed=self._seed)
         self._seed = None
         return observations, {}
@@ -63,22 +63,22 @@ class Budget(VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one step in every copy."""
         if self.used + self.num_envs > self._steps:
-            raise BudgetSpentError("more interactions than training_steps allows")
+            raise BudgetSpentError("the training exceeds the budget of training_steps")
         self.used += self.num_envs
         observations, rewards, terminated, truncated, info = self._envs.step(actions)
-        shown = {"final_obs": info["final_obs"]} if "final_obs" in info else {}
-        return observations, rewards, terminated, truncated, shown
+        public_info = {"final_obs": info["final_obs"]} if "final_obs" in info else {}
+        return observations, rewards, terminated, truncated, public_info
 
     def close(self, **_: Any) -> None:
-        """Do nothing: nothing is left open."""
+        """Do nothing; there are no resources to release."""
 
 
 def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """Return what an agent learns in a training, with the interactions and seconds that it took.
+    """Train an agent; return learned arrays, number of interactions and seconds.
 
     Args:
         run: The training.
-        one: A world of the kind.
+        one: A single environment of the same kind.
     """
     assert run.agent_spec is not None
     start = time.perf_counter()
@@ -107,7 +107,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
 
 
 def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
-    """Return what the agent of a run learned before, if anything."""
+    """Return the learned arrays of the training of a run, or None."""
     if run.learned is None:
         return None
     columns = unpack(run.learned)
@@ -115,7 +115,7 @@ def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
 
 
 def _plain(learned: Any) -> dict[str, NDArray[Any]]:
-    """Return arrays of numbers by name, or raise an error that says what is wrong."""
+    """Return the validated result of a training: numeric arrays by name."""
     if not isinstance(learned, Mapping):
         raise TrainingError(f"train() must return a dictionary of arrays, got {type(learned)}")
     arrays: dict[str, NDArray[Any]] = {}

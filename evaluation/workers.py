@@ -1,11 +1,10 @@
-"""Workers: places where runs run, in this process, in others of this machine, or on Dask.
+"""Executors of runs in this process or in worker processes.
 
-Processes and Dask have one interface, ``submit(run) -> Future[Record]``. There an agent that fails
-in any way (an error, an endless loop, the end of its process, too much memory) costs its own run
-only. A process is used for many runs, one after the other, and replaced when it ends, exceeds its
-time, or has threads that an agent left behind.
+Processes and Dask share the interface ``submit(run) -> Future[Record]``. An agent that fails (an
+error, an endless loop, a crash, too much memory) affects only its own run. A process executes many
+runs sequentially. It is replaced when it ends, exceeds its time, or has leftover threads.
 
-Each process has a pipe of its own, so that its end is noticed at once and at the cost of no other.
+Each process has a separate pipe, so that its end is detected immediately.
 """
 
 from __future__ import annotations
@@ -49,53 +48,53 @@ from periodic_envs.worlds.madrid import SimulatedDataWarning
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB")
 }
-"""Variables of worker processes: sums of many terms depend on the number of threads."""
+"""Variables of worker processes; the number of threads affects rounding."""
 GRACE_SECONDS = 2.0
-"""After its time a run may still report this; then its process is killed."""
+"""Time after the limit of a run until its process is killed."""
 START_SECONDS = 300.0
 START_TRIES = 3
 
 
 class SweepStoppedError(UserError):
-    """A sweep that cannot go on: one sentence with the reason and a remedy."""
+    """Sweep that cannot continue; the message has the reason and a remedy."""
 
 
 class Executor(Protocol):
-    """Runs runs.
+    """Interface of executors.
 
     Attributes:
-        capacity: Runs worth submitting at a time.
+        capacity: Number of runs to submit at a time.
     """
 
     capacity: int
 
     def submit(self, run: Run) -> Future[Record]:
-        """Run a run; the future may raise ``SweepStoppedError``."""
+        """Submit a run; the future may raise ``SweepStoppedError``."""
 
     def close(self) -> None:
-        """Stop at once."""
+        """Stop immediately."""
 
 
 class InProcess:
-    """This process, with one thread; an agent that ends its process ends this one."""
+    """Execution in this process with one thread, without protection from crashes."""
 
     def __init__(self) -> None:
         self._threads = threadpool_limits(1)
 
     def close(self) -> None:
-        """Let libraries have their threads again."""
+        """Restore the number of threads of libraries."""
         self._threads.restore_original_limits()
 
 
 class Processes:
-    """Processes of this machine, one thread of this process for each.
+    """Executor with worker processes on this machine.
 
     Args:
-        workers: How many.
+        workers: Number of processes.
     """
 
     def __init__(self, workers: int) -> None:
-        self.capacity = 2 * workers  # one at work and one at hand
+        self.capacity = 2 * workers  # one running and one waiting
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
         self._workers = [_Worker() for _ in range(workers)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
@@ -103,7 +102,7 @@ class Processes:
             self._idle.put(worker)
 
     def submit(self, run: Run) -> Future[Record]:
-        """Run a run in one of the processes."""
+        """Submit a run to one of the processes."""
         return self._threads.submit(self._run, run)
 
     def close(self) -> None:
@@ -122,7 +121,7 @@ class Processes:
 
 
 class _Worker:
-    """One process, started when it is first needed and after it has ended."""
+    """Worker process, started on demand."""
 
     def __init__(self) -> None:
         self._process: Any = None
@@ -130,7 +129,7 @@ class _Worker:
         self._closed = False
 
     def run(self, run: Run) -> Record:
-        """Run a run in the process; report a failure if it ends or exceeds its time."""
+        """Execute a run in the process; return a failure if it ends or exceeds its time."""
         self._hand_over(run)
         try:
             if self._pipe.poll(run.limits.seconds + GRACE_SECONDS):
@@ -144,7 +143,7 @@ class _Worker:
         return Record(run.key, reason, sources=run.sources)
 
     def _hand_over(self, run: Run) -> None:
-        """Give the run to a process that confirms it; an idle one may have been killed."""
+        """Send the run to a process that confirms it; restart a killed one."""
         for _ in range(START_TRIES):
             if self._process is None or not self._process.is_alive():
                 self._start()
@@ -155,27 +154,27 @@ class _Worker:
                     return
             self._kill()
         raise SweepStoppedError(
-            "worker processes end before they run anything; finished runs are kept: see that "
-            "there is memory enough, and give the same command again"
+            "worker processes end before they run anything: check the available memory and "
+            "run the same command again; finished runs are kept"
         )
 
     def close(self) -> None:
-        """Kill the process for good."""
+        """Kill the process permanently."""
         self._closed = True
         self._kill()
 
     def _start(self) -> None:
         context = _context()
-        self._pipe, theirs = context.Pipe()
+        self._pipe, child_end = context.Pipe()
         variables = {
             **ONE_THREAD,
             **{n: os.environ[n] for n in (DATA_VARIABLE,) if n in os.environ},
         }
-        process = context.Process(target=serve, args=(theirs, variables), daemon=True)
+        process = context.Process(target=serve, args=(child_end, variables), daemon=True)
         with clean_start():
             process.start()
         self._process = process
-        theirs.close()
+        child_end.close()
         if self._closed:
             self._kill()
 
@@ -186,7 +185,7 @@ class _Worker:
 
 
 def _context() -> Any:
-    """Return the way to start clean processes: from a server that has imported what they need."""
+    """Return the context that starts processes, a preloaded fork server if available."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -199,15 +198,15 @@ _starting = threading.Lock()
 
 @contextlib.contextmanager
 def clean_start() -> Iterator[None]:
-    """Start processes that import neither the main script nor from the current folder.
+    """Start processes that ignore the main script and the current folder.
 
-    So a script needs no ``if __name__ == "__main__"``, and a file that lies around is not run.
-    Ctrl-C does not reach these processes: it is the driver's to handle.
+    Scripts need no ``if __name__ == "__main__"``, and files of the folder are not imported. Ctrl-C
+    is handled by the driver only.
     """
     with _starting:
         main, variable = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
         sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = ModuleType("__main__"), "1"
-        resource_tracker.ensure_running()  # its start lets signals through
+        resource_tracker.ensure_running()  # starting it unblocks signals
         if sys.platform != "win32":
             signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -221,22 +220,22 @@ def clean_start() -> Iterator[None]:
 
 
 def serve(pipe: Connection, variables: dict[str, str]) -> None:
-    """Be a worker process: run one run after the other until the pipe is closed.
+    """Execute runs in a worker process until the pipe is closed.
 
     Args:
-        pipe: Brings runs and takes records.
+        pipe: Connection for runs and records.
         variables: Environment variables to set.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # handled by the driver
     threading.Thread(target=_end_with_driver, daemon=True).start()
-    os.dup2(2, 1)  # prints of agents: the standard output is the command's, such as JSON
+    os.dup2(2, 1)  # output of agents must not mix with that of the command
     os.environ.update(variables)
-    # The driver has given these warnings already.
+    # The driver has already issued these warnings.
     warnings.simplefilter("ignore", SimulatedDataWarning)
     warnings.filterwarnings("ignore", message=".*readings are missing and filled by missing=")
     with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
         threads = threading.active_count()
-        # A thread that an agent left behind could end or disturb the runs of others.
+        # Leftover threads of an agent could disturb later runs.
         while threading.active_count() == threads:
             run = pipe.recv()
             pipe.send("started")
@@ -244,7 +243,7 @@ def serve(pipe: Connection, variables: dict[str, str]) -> None:
 
 
 def _end_with_driver() -> None:
-    """End this process when the driver ends, whatever an agent does."""
+    """End this process when the driver ends."""
     driver = multiprocessing.parent_process()
     if driver is not None:
         driver.join()
@@ -252,7 +251,7 @@ def _end_with_driver() -> None:
 
 
 def execute(run: Run) -> Record:
-    """Run one run within its limits, in this process."""
+    """Execute one run within its limits, in this process."""
     start = time.perf_counter()
     reason, packed = None, b""
     try:
@@ -268,7 +267,7 @@ def execute(run: Run) -> Record:
         raise
     except (AgentFailedError, RecordError, SandboxError) as error:
         reason = str(error)
-    except BaseException as error:  # an agent can fail in any way, sys.exit() included
+    except BaseException as error:  # agents can raise any error, including SystemExit
         reason = reason_of(error)
     seconds = time.perf_counter() - start
     return Record(run.key, reason, packed, seconds, machine(), run.sources)
@@ -278,7 +277,7 @@ _worlds: dict[tuple[str, str | None], PeriodicBanditEnv] = {}
 
 
 def _world(run: Run) -> PeriodicBanditEnv:
-    """Return the environment of a run; one of ours is made once, as a reset draws it again."""
+    """Return the environment of a run; built-in environments are cached."""
     if run.world_module:
         import_module(run.world_module)
         return run.world.make()
@@ -293,9 +292,13 @@ def _columns(run: Run) -> dict[str, Any]:
     if run.isolation == "none" and run.agent_spec is not None:
         define(run.agent_spec.name, run.made_here)
     if env.data_fingerprint != run.data:
-        raise RuntimeError("this worker has other data than the driver: import the same there")
+        raise RuntimeError(
+            "the data of this worker differ from the driver's: import the same data there"
+        )
     if not run.made_here and code_of(env.setup, run.agent_spec) != run.sources:
-        raise RuntimeError("this worker has other code than the driver: install the same there")
+        raise RuntimeError(
+            "the code of this worker differs from the driver's: install the same version there"
+        )
     if run.track == TRAINING:
         return train(run, env)
     if run.agent_spec is None:
@@ -321,5 +324,5 @@ def _columns(run: Run) -> dict[str, Any]:
 
 
 def over_time(run: Run) -> str:
-    """Return the reason of a run that took too long."""
+    """Return the failure reason of a run that exceeded its time."""
     return f"took more than {run.limits.seconds:g} seconds"

@@ -1,4 +1,4 @@
-"""The table of commands. A command is imported when it is called: together they take seconds."""
+"""Table of commands. A command is imported only when it is called, to keep the start fast."""
 
 import gc
 import sys
@@ -17,7 +17,7 @@ class Command(NamedTuple):
 
     Attributes:
         place: The function, or the Typer app of a group, as "module:attribute".
-        summary: The line of ``periodic-gp --help``.
+        summary: The description in ``periodic-gp --help``.
     """
 
     place: str
@@ -29,7 +29,7 @@ COMMANDS = {
     "agents": Command("evaluation.cli.lists:list_agents", "List the agents, or describe one."),
     "protocols": Command("evaluation.cli.lists:list_protocols", "List the protocols, or show one."),
     "play": Command("evaluation.cli.single_run:play_one", "Run one agent through one episode."),
-    "run": Command("evaluation.cli.sweeps:run_protocol", "Run a protocol; finished runs are kept."),
+    "run": Command("evaluation.cli.sweeps:run_protocol", "Run the agents of a protocol."),
     "show": Command("evaluation.cli.sweeps:show", "Show the tables of a sweep."),
     "compare": Command("evaluation.cli.sweeps:compare", "Compare two agents on common seeds."),
     "plot": Command("evaluation.cli.sweeps:plot", "Draw curves, phases or profiles."),
@@ -38,27 +38,27 @@ COMMANDS = {
     "verify": Command("evaluation.cli.leaderboard:verify_bundle", "Check a bundle, tier by tier."),
     "leaderboard": Command("evaluation.cli.leaderboard:app", "Editions: open, add, judge, check."),
 }
-"""Commands by name; to build them all costs 45,000 Python calls and seconds of imports."""
+"""Commands by name. They are built on demand: building all of them takes seconds."""
 
 
 class CommandGroup(TyperGroup):
-    """Group that lists commands by their summaries, and imports the one that is called."""
+    """Group that lists commands by their summaries and imports only the called command."""
 
     table: Mapping[str, Command] = {}
 
     def set_table(self, table: Mapping[str, Command]) -> None:
-        """Have these commands."""
+        """Set the commands of the group."""
         self.table = table
         self.commands = {name: TyperCommand(name, help=own.summary) for name, own in table.items()}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is called, with its name and arguments."""
+        """Return the name, the command and the remaining arguments of a call."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, load(self.table[str(name)].place, str(name)), rest
 
 
 def load(place: str, name: str) -> Any:
-    """Return the command or the group at a place, with its options."""
+    """Return the command or group at an import path, with its options."""
     module, _, attribute = place.partition(":")
     target = getattr(import_module(module), attribute)
     if isinstance(target, typer.Typer):
@@ -100,7 +100,8 @@ def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str
 
     Args:
         table: The commands.
-        reword: Change of the text of errors and warnings, such as naming options, not arguments.
+        reword: Function that rewrites the text of errors and warnings, for example to name
+            options instead of arguments.
     """
     from evaluation.console import say
 
@@ -119,7 +120,7 @@ def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str
 
 
 def user_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that end a command with one sentence."""
+    """Return the exception types that are reported as one sentence, without a traceback."""
     from agents.registry import UnknownAgentError
     from evaluation.errors import UserError
     from periodic_envs.data import DataError

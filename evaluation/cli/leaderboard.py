@@ -1,4 +1,4 @@
-"""Editions of the leaderboard: open one, add and judge submissions, check it, build its page."""
+"""Editions of the leaderboard: open, add and judge submissions, check, and build the page."""
 
 from __future__ import annotations
 
@@ -26,39 +26,46 @@ from evaluation.specs import agent_entry
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
-EditionOption = Annotated[Path | None, typer.Option(help="By default the last in leaderboard/.")]
+EditionOption = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the edition. By default the last one in leaderboard/."),
+]
 CodeOption = Annotated[
     list[str] | None,
     typer.Option(
         "--agent",
-        help="Code of a submitted agent, to run it: file.py:Class, module:Class or an installed "
+        help="Code of a submitted agent: file.py:Class, module:Class or an installed "
         "agent's name. May be repeated.",
     ),
 ]
 IsolationOption = Annotated[
     str, typer.Option(help='Isolation of agents: "sandbox", or "none" for code that you trust.')
 ]
-WorkersOption = Annotated[int | None, typer.Option(min=1, help="By default one per core.")]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="Number of worker processes. By default one per core.")
+]
 ProtocolOption = Annotated[str, typer.Option(help="Name of a protocol, or a .toml file.")]
 
 
 def submit_agent(
     agent: Annotated[
-        str, typer.Argument(help="A name, file.py:Class or module:Class, then :setting=value,...")
+        str,
+        typer.Argument(help="A name, file.py:Class or module:Class, then :setting=value,..."),
     ],
     protocol: ProtocolOption = "edition",
     out: Annotated[Path, typer.Option(help="Folder to write the bundle to.")] = Path("submission"),
     name: Annotated[str | None, typer.Option(help="Name of the agent in the leaderboard.")] = None,
     author: Annotated[list[str] | None, typer.Option(help="An author. May be repeated.")] = None,
-    link: Annotated[str | None, typer.Option(help="Address with more information.")] = None,
+    link: Annotated[str | None, typer.Option(help="URL with more information.")] = None,
     training_steps: Annotated[
-        int, typer.Option(min=0, help="Interactions you trained it with: the track pretrained.")
+        int,
+        typer.Option(min=0, help="Interactions of its training; implies the track pretrained."),
     ] = 0,
     workers: WorkersOption = None,
 ) -> None:
-    """Run your agent through a protocol, in a sandbox, and write a bundle to hand in.
+    """Run your agent through a protocol, in a sandbox, and write a bundle to submit.
 
-    An interrupted command resumes when it is given again.
+    Run an interrupted command again to resume it.
     """
     track = "pretrained" if training_steps else None
     entry = agent_entry({"name": agent, "track": track, "training_steps": training_steps})
@@ -76,24 +83,26 @@ def submit_agent(
     say(f"Wrote {len(manifest.runs):,} runs of {manifest.label} into {out}/")
     say(f"Submission {manifest.id}")
     option = "" if protocol in protocols.names() else f" --protocol {shlex.quote(protocol)}"
-    say(f"Check it as others will: periodic-gp verify {shlex.quote(str(out))}{option}")
+    say(f"To verify it: periodic-gp verify {shlex.quote(str(out))}{option}")
 
 
 def verify_bundle(
     bundle: Annotated[Path, typer.Argument(help="Folder of a submission.")],
-    protocol: Annotated[str | None, typer.Option(help="By default the one it names.")] = None,
-    rerun: Annotated[int, typer.Option(min=0, help="Number of runs to run again.")] = 0,
+    protocol: Annotated[
+        str | None, typer.Option(help="By default the one named in the bundle.")
+    ] = None,
+    rerun: Annotated[int, typer.Option(min=0, help="Number of runs to repeat.")] = 0,
     agent: CodeOption = None,
     isolation: IsolationOption = "sandbox",
     workers: WorkersOption = None,
 ) -> None:
-    """Check a submission, tier by tier. Without --rerun no code of the agent is run.
+    """Verify a submission, tier by tier. Without --rerun, no code of the agent is run.
 
-    The tier hidden-seed belongs to an edition: ``leaderboard judge``.
+    The tier hidden-seed requires an edition: see ``leaderboard judge``.
     """
     name = protocol or read_manifest(bundle).protocol
     if protocol is None and name not in protocols.names():
-        raise CommandError("it names no protocol of this package: add --protocol file.toml")
+        raise CommandError("the bundle names an unknown protocol: add --protocol file.toml")
     with Reporter(quiet=False) as report:
         verdicts = verify(
             bundle,
@@ -118,7 +127,7 @@ def find_edition(folder: Path | None) -> Edition:
     """Return the edition in a folder, by default the last one."""
     known = sorted(path.parent for path in Path("leaderboard").glob(f"*/{LOG}"))
     if folder is None and not known:
-        raise CommandError("no edition in leaderboard/; name the folder of one with --edition")
+        raise CommandError("no edition found in leaderboard/: pass its folder with --edition")
     return Edition(folder or known[-1])
 
 
@@ -138,24 +147,27 @@ def add_submission(
     bundle: Annotated[Path, typer.Argument(help="Folder of the submission.")],
     edition: EditionOption = None,
 ) -> None:
-    """Add a submission that passes through the tier replayed. None of its code is run."""
+    """Add a submission that passes the tier replayed. None of its code is run."""
     say(f"{bundle}: added {find_edition(edition).add(bundle).label}")
 
 
 @app.command("judge")
 def judge_batch(
     submissions: Annotated[
-        list[str] | None, typer.Argument(help="Labels or ids; by default all without a verdict.")
+        list[str] | None,
+        typer.Argument(help="Labels or ids; by default all without a verdict."),
     ] = None,
     agent: CodeOption = None,
     edition: EditionOption = None,
     isolation: IsolationOption = "sandbox",
-    abandon: Annotated[str | None, typer.Option(help="Abandon the batch: the reason.")] = None,
+    abandon: Annotated[
+        str | None, typer.Option(help="Abandon the interrupted batch, with this reason.")
+    ] = None,
     workers: WorkersOption = None,
 ) -> None:
     """Judge a batch of submissions on the same new hidden seeds. This runs their code.
 
-    An interrupted batch is judged again, on other seeds, or abandoned: the log shows both.
+    An interrupted batch must be judged again, on new seeds, or abandoned; the log records both.
     """
     opened = find_edition(edition)
     if abandon is not None:
@@ -180,32 +192,36 @@ def judge_batch(
 @app.command("check")
 def check_edition(
     edition: EditionOption = None,
-    head: Annotated[str | None, typer.Option(help="A head that the log must contain.")] = None,
-    rerun: Annotated[int, typer.Option(min=0, help="Runs of each agent to run again.")] = 0,
+    head: Annotated[
+        str | None, typer.Option(help="Published head that the log must contain.")
+    ] = None,
+    rerun: Annotated[int, typer.Option(min=0, help="Number of runs of each agent to repeat.")] = 0,
     workers: WorkersOption = None,
 ) -> None:
-    """Recompute an edition: hashes of the log, regrets, hidden seeds and verdicts."""
+    """Verify an edition: hashes of the log, regrets, hidden seeds and verdicts."""
     opened = find_edition(edition)
     with Reporter(f"Checking edition {opened.name}"):
         count = len(judging.check(opened, head=head))
-    say(f"Edition {opened.name}: {len(opened.lines)} lines, {count} submissions: all agree.")
+    say(f"Edition {opened.name}: {len(opened.lines)} lines, {count} submissions: verified.")
     if opened.batch:
-        say(f"A batch of {len(opened.batch)} is neither judged nor abandoned.")
+        say(f"A batch of {len(opened.batch)} submissions is neither judged nor abandoned.")
     say(f"Head of the log: {opened.head}")
     if rerun:
         with Reporter(quiet=False) as report:
             runs = judging.rerun(opened, rerun, workers=workers, on_progress=report)
-        say(f"Run again: {runs} runs of agents whose code is here, all as the edition says.")
+        say(f"Repeated {runs} runs of agents with unchanged code: all match the edition.")
 
 
 @app.command("build")
 def build_page(
     out: Annotated[Path, typer.Option(help="File of the page.")] = Path("leaderboard.html"),
     edition: EditionOption = None,
-    store: Annotated[Path | None, typer.Option(help="A store, not an edition.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="Build the page of this store instead of an edition.")
+    ] = None,
     sweep: SweepOption = None,
 ) -> None:
-    """Make a page, and the drawing library beside it: they work offline."""
+    """Build a page that works offline, with the plotting library beside it."""
     check_folder(out)
     with Reporter(f"Building {out}: tables, curves and pictures of worlds"):
         if store is not None:

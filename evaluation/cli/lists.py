@@ -1,4 +1,4 @@
-"""Commands that list: ``envs``, ``agents``, ``protocols``. Nothing slow is imported to list."""
+"""Commands ``envs``, ``agents`` and ``protocols``. Slow modules are imported only on demand."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def list_envs(
 
 
 def _print_envs() -> None:
-    """Print the facts of each id, and its description below: fits a narrow window."""
+    """Print the properties of each environment, with its description on the next line."""
     import gymnasium as gym
 
     import periodic_envs
@@ -68,7 +68,7 @@ def _print_envs() -> None:
 
 
 def _facts(env_id: str) -> tuple[str, str, str]:
-    """Return actions, period and horizon of an environment."""
+    """Return the actions, periods and horizon of an environment."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as those on missing data
         env = make_world(env_id)
@@ -80,7 +80,7 @@ def _facts(env_id: str) -> tuple[str, str, str]:
 
 
 def make_world(env: str) -> PeriodicBanditEnv:
-    """Return the environment of an argument; ``say_origin`` prints what its warnings would."""
+    """Return the environment of an argument, without warnings that ``say_origin`` repeats."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
         spec = WorldSpec.parse(env)
@@ -118,7 +118,7 @@ def list_agents(
         for name, default in settings.items():
             say(f"  {name} = {default}")
     if algorithm := getattr(cls, "algorithm", None):
-        say(f"  Any other argument of {algorithm.replace(':', '.')} is a setting, too.")
+        say(f"  Any other argument of {algorithm.replace(':', '.')} is also a setting.")
 
 
 def list_protocols(
@@ -137,7 +137,7 @@ def list_protocols(
     for known in protocols.names():
         try:
             listed = Protocol.load(known)
-        except MissingPackageError as error:  # the others can be run all the same
+        except MissingPackageError as error:  # the other protocols still work
             say(f"{known:<16}not installed: {error.install}")
             continue
         pairs = sum(a.takes_part(e.label) for e in listed.envs for a in listed.agents)
@@ -146,4 +146,4 @@ def list_protocols(
             f"{len(listed.seeds)} seeds: {pairs * len(listed.seeds):,} runs"
         )
         say(f"    {listed.description}")
-    say("\nA sweep also computes the references, which counts as one run per world and seed.")
+    say("\nA sweep also computes the references: one additional run per world and seed.")

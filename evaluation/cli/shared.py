@@ -1,4 +1,4 @@
-"""Options, output and files, shared by the commands."""
+"""Options and file helpers shared by the commands."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ ProcessesOption = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Number of worker processes; 0 runs everything in this one. By default one per core.",
+        help="Number of worker processes; 0 uses the main process. By default one per core.",
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 
 PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
 
 
 class CommandError(UserError):
-    """An error in the arguments of a command, or of what they name."""
+    """Invalid argument of a command."""
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a folder, or a file whose folder is missing or read-only, before the work."""
-    if path.is_dir() or not os.access(path.parent, os.W_OK):  # false where there is no folder
+    """Raise an error if a file cannot be created at a path."""
+    if path.is_dir() or not os.access(path.parent, os.W_OK):  # False for a missing folder
         raise CommandError(f"cannot write {str(path)!r}: give a file in a folder that exists")
 
 
 def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
-    """Refuse a picture that cannot be written, before the work.
+    """Raise an error if a picture cannot be written to a path.
 
     Args:
         path: The file.
-        also: Endings that the command takes besides those of pictures.
+        also: Further file extensions that the command accepts.
     """
     known = sorted((*PICTURE_FORMATS, *also))
     if path.suffix.lower() not in known:
@@ -50,7 +50,7 @@ def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
 
 def save_picture(figure: Any, path: Path) -> None:
     """Write a figure into a file."""
-    from periodic_envs.files import write_figure  # the package brings Gymnasium with it
+    from periodic_envs.files import write_figure  # the package imports Gymnasium
 
     with writing(path):
         write_figure(figure, path)
@@ -58,7 +58,7 @@ def save_picture(figure: Any, path: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Report errors of the system as errors of the user."""
+    """Convert operating-system errors into ``CommandError``."""
     try:
         yield
     except OSError as error:
@@ -66,7 +66,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     from periodic_envs.files import write_atomically
 
     with writing(path):

@@ -1,4 +1,4 @@
-"""The command ``play``."""
+"""Command ``play``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def play_one(
     ] = 0,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Draw choices and regret into this file; as .gif, the run as it goes."),
+        typer.Option(help="Draw choices and regret into this file; .gif makes an animation."),
     ] = None,
 ) -> None:
     """Run one agent through one episode."""
@@ -48,13 +48,13 @@ def play_one(
     if not accepts(spec.name, world.setup):
         raise CommandError(f"{agent} takes {TAKES[str(taken_by(spec.name))]} only, unlike {env}")
     try:
-        # One thread, as in sweeps: on small matrices more of them get in each other's way.
+        # One thread, as in sweeps: additional threads slow down operations on small matrices.
         with threadpool_limits(1), Reporter(f"Playing {spec.name} in {env}"):
             on_step = film.step if film else None
             run = play(WorldSpec.parse(env).as_played(world), spec, seed, on_step=on_step)
     except UnknownAgentError:
         raise
-    except Exception as error:  # an agent can fail in any way; its author needs the place
+    except Exception as error:  # report errors of any type with their location
         raise CommandError(f"{agent}: {reason_of(error)}") from error
     engine = getattr(getattr(run.agent, "posterior", None), "name", None)
     say(
@@ -62,7 +62,7 @@ def play_one(
         f"{1e3 * run.agent_seconds.mean():.2f} ms per step"
         + (f", engine {engine}" if engine else "")
     )
-    # The agent's reward has noise; those of references are means.
+    # The agent's rewards are noisy; those of references are means.
     for name, rewards in {"total reward": run.reward, **reference_rewards(world)}.items():
         total = float(rewards.sum())
         say(f"  {name:<14}  {total:>14,.2f}  {total / len(rewards):>12,.4g} a step")

@@ -1,4 +1,4 @@
-"""Commands on sweeps: ``run``, ``show``, ``compare``, ``plot``, ``export``."""
+"""Commands ``run``, ``show``, ``compare``, ``plot`` and ``export``."""
 
 import contextlib
 import json
@@ -55,22 +55,24 @@ def run_protocol(
     workers: ProcessesOption = None,
     dask: Annotated[
         str | None,
-        typer.Option(help="Run on the Dask cluster at tcp://host:port, or on a local one: local."),
+        typer.Option(
+            help="Run on a Dask cluster: tcp://host:port, or local for one of this machine."
+        ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try runs that failed before again.")
+        bool, typer.Option("--retry-failed", help="Repeat failed runs.")
     ] = False,
     baseline: BaselineOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a protocol: what is in the store already is not run again."""
+    """Run a protocol. Finished runs in the store are not repeated."""
     if baseline is not None:
         entries = Protocol.load(protocol).restricted(agents=agents).agents
         labels = [entry.label for entry in entries]
         check_known("baseline", baseline, [*labels, *REFERENCE_ROWS], f"in {protocol}")
     results = None
-    # Suppressed here, so that nothing keeps the frames of a client that has to end.
+    # Suppressed here, so that no traceback keeps the Dask client alive.
     with Reporter(quiet=as_json) as report, contextlib.suppress(KeyboardInterrupt):
         results = run(
             protocol,
@@ -84,7 +86,7 @@ def run_protocol(
             on_progress=report,
         )
     if results is None:
-        text = f"Stopped. Finished runs are in {store}. Run the same command again to go on."
+        text = f"Stopped. Finished runs are in {store}. Run the same command again to continue."
         say(text, error=as_json)
         raise typer.Exit(130)
     _print(results, baseline, as_json)
@@ -98,12 +100,12 @@ def show(
     baseline: BaselineOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the table of a sweep with intervals, paired against a baseline if wanted."""
+    """Show the tables of a sweep with intervals, optionally compared with a baseline."""
     _print(load(store, sweep), baseline, as_json)
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="The first agent, as the table names it.")],
+    first: Annotated[str, typer.Argument(help="The first agent, by its label.")],
     second: Annotated[str, typer.Argument(help="The second agent, or a reference row.")],
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
@@ -116,7 +118,7 @@ def compare(
         gap, p_value = difference.text(row), row["p_value"]
         say(f"  {row['task']}: {gap}, {row['runs']} runs, sign-flip p = {p_value:.3g}")
     if not table.rows:
-        say("  no world and seed on which both are finished")
+        say("  no common finished runs")
 
 
 def plot(

@@ -1,7 +1,7 @@
-"""Bundles: a submission on disk, ``manifest.json`` and ``steps.bin`` in a folder of their own.
+"""Bundles: submissions on disk, folders with ``manifest.json`` and ``steps.bin``.
 
-Bundles are untrusted. They are read with bounded sizes, nothing in them is run, and nothing in them
-chooses a place to read from or to write to. The steps are described in ``replay.py``.
+Bundles are untrusted. Sizes are bounded, nothing in a bundle is executed, and no path in it is
+read or written. The format of the steps is described in ``replay.py``.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
 class LeaderboardError(UserError):
-    """An error in a submission or an edition that a user can fix."""
+    """Error in a submission or an edition that a user can fix."""
 
 
 class BundleError(LeaderboardError, ValueError):
-    """A submission that is refused; the reason is printable, whatever the submission holds."""
+    """Rejected submission; the message contains only printable characters."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("".join(c if c.isprintable() else " " for c in reason[:1000]))
 
 
 class RunClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run of a submission: the regret its author claims, and the agent's time in seconds."""
+    """One run of a submission: the claimed regret, and the agent's time in seconds."""
 
     env: str
     seed: Whole
@@ -53,19 +53,19 @@ class RunClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The statements of a submission that neither its protocol nor a replay gives.
+    """Manifest of a submission: everything that neither its protocol nor a replay provides.
 
     Attributes:
         protocol: Name of the protocol.
         challenge: SHA-256 of its worlds, seeds, horizon and limits (``Protocol.challenge``).
         label: Name of the agent in the leaderboard.
-        agent: Name with which the agent was made.
+        agent: Name of the agent as in ``AgentSpec``.
         settings: Its settings.
         track: "online" or "pretrained".
         training_steps: Interactions before the submitted runs, as declared by the author.
         source_sha256: SHA-256 of the agent's code (``submission.code_hash``).
         authors: Names of the authors.
-        link: Address with more information, or None.
+        link: URL with more information, or None.
         machine: Versions and platform.
         created: Time in ISO format.
         steps_sha256: SHA-256 of ``steps.bin``.
@@ -94,8 +94,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         tables = json.dumps([self.settings, self.machine], ensure_ascii=False)
         if len(tables) > MAX_TABLE_LETTERS or "\\" in tables:
             raise BundleError(
-                f"settings and machine must have at most {MAX_TABLE_LETTERS:,} letters, all of "
-                "them printable and without quotes and backslashes"
+                f"settings and machine must have at most {MAX_TABLE_LETTERS:,} printable "
+                "characters, without quotes and backslashes"
             )
         for text in (self.protocol, self.label, self.agent, self.created, *self.authors, tables):
             if (
@@ -103,9 +103,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 or text != text.strip()
                 or any("FILLER" in unicodedata.name(letter, "") for letter in text)
             ):
-                raise BundleError(f"not printable, or with blanks around it: {text[:80]!r}")
+                raise BundleError(
+                    f"text must be printable, without surrounding blanks: {text[:80]!r}"
+                )
         if self.training_steps and self.track != "pretrained":
-            raise BundleError('training_steps are for the track "pretrained"')
+            raise BundleError('training_steps require the track "pretrained"')
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
@@ -120,36 +122,38 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise BundleError(f"{MANIFEST}: {str(error)[:300]}") from None
 
     def to_json(self) -> bytes:
-        """Return the canonical bytes, the same for the same content."""
+        """Return the canonical JSON, equal for equal content."""
         return (canonical_json(msgspec.to_builtins(self)) + "\n").encode()
 
     @property
     def id(self) -> str:
-        """SHA-256 of the manifest, which holds that of the steps: the submission's name."""
+        """Id of the submission: the SHA-256 of the manifest, which contains that of the steps."""
         return hashlib.sha256(self.to_json()).hexdigest()
 
     @property
     def entry(self) -> AgentEntry:
-        """The agent that is named, under the submission's id; its code may be elsewhere."""
+        """Agent of the manifest, labelled with the submission's id."""
         return AgentEntry(self.id, AgentSpec(self.agent, self.settings), self.track)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a bundle, in a folder that holds nothing else but the steps."""
+    """Read the manifest of a bundle, whose folder must contain no further files."""
     if not folder.is_dir():
         raise BundleError(f"no folder {str(folder)!r}")
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, STEPS))
     if foreign:
-        raise BundleError(f"the folder holds other files than a bundle: {foreign[0][:50]!r}")
+        raise BundleError(
+            f"the folder contains a file that is not part of a bundle: {foreign[0][:50]!r}"
+        )
     return Manifest.from_json(read_file(folder / MANIFEST, MAX_MANIFEST_BYTES))
 
 
 def read_file(path: Path, max_bytes: int) -> bytes:
-    """Read a plain file of bounded size: no link, pipe or device."""
+    """Read a regular file of bounded size; reject links, pipes and devices."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise BundleError(f"{path.name} is not a plain file")
+            raise BundleError(f"{path.name} is not a regular file")
         with open(os.open(path, flags), "rb") as file:
             data = file.read(max_bytes + 1)
     except OSError as error:
@@ -160,7 +164,7 @@ def read_file(path: Path, max_bytes: int) -> bytes:
 
 
 def write_bundle(folder: Path, manifest: Manifest, steps: bytes) -> None:
-    """Write a bundle, which appears under its name when it is complete."""
+    """Write a bundle atomically."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)

@@ -4,10 +4,10 @@
 
     leaderboard/2026.3/protocol.toml    worlds, seeds and limits
                        log.jsonl        one line per event, each with the hash of the line before
-                       submissions/ID/  manifest.json, steps.bin: the bundle as it was handed in
+                       submissions/ID/  manifest.json, steps.bin: the submitted bundle
 
-The log has no keys and no secrets. The hash of its last line, the head, stands for all of it: a
-published head shows whether a line was changed, removed or added before it.
+The log contains no keys and no secrets. The hash of its last line, the head, authenticates all
+lines: any change before a published head can be detected.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ MAX_WAIT_SECONDS = 10.0  # for another process that changes the edition
 class _Line(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"
 ):
-    """A line of the log, with its time and the SHA-256 of the line before."""
+    """Line of the log, with its time and the SHA-256 of the previous line."""
 
     time: str = ""
     previous: str = ""
 
 
 class Opened(_Line, frozen=True, tag="opened"):
-    """The edition was opened with this protocol."""
+    """Event: the edition was opened with this protocol."""
 
     challenge: Digest
 
 
 class Added(_Line, frozen=True, tag="added"):
-    """A replayed submission was added.
+    """Event: a replayed submission was added.
 
     Attributes:
         submission: Its id.
-        actions: Digest of its actions, whatever label and file they came under.
+        actions: Digest of its actions, independent of its label.
     """
 
     submission: Digest
@@ -83,7 +83,7 @@ class Added(_Line, frozen=True, tag="added"):
 
 
 class Recorded(_Line, frozen=True, tag="recorded"):
-    """A batch is about to be judged: its hidden seeds are drawn after this line.
+    """Event: a batch is recorded, before its hidden seeds are drawn.
 
     Attributes:
         batch: Ids of the submissions.
@@ -97,10 +97,11 @@ class Recorded(_Line, frozen=True, tag="recorded"):
 
 
 class Judged(_Line, frozen=True, tag="judged"):
-    """The recorded batch was judged.
+    """Event: the recorded batch was judged.
 
     Attributes:
-        nonce: Hidden seeds are derived from it, the batch and the head of the log before.
+        nonce: Random text from which, with the batch and the previous head, the hidden seeds are
+            derived.
         seeds: Seeds of the worlds, as text: they have 128 bits.
         regrets: Regret of every agent in each world by seed, None where a run failed.
         ms_per_step: Time of every agent that finished a run, as measured by the judge.
@@ -115,7 +116,7 @@ class Judged(_Line, frozen=True, tag="judged"):
 
 
 class Abandoned(_Line, frozen=True, tag="abandoned"):
-    """The recorded batch was not judged."""
+    """Event: the recorded batch was abandoned."""
 
     reason: str
 
@@ -125,13 +126,13 @@ Line = Opened | Added | Recorded | Judged | Abandoned
 
 @dataclass(frozen=True)
 class EditionEntry(Submission):
-    """A submission of an edition, with the lines that judged it; the last one counts."""
+    """Submission of an edition, with its judging events; the last one is decisive."""
 
     judged: Sequence[Judged]
 
     @property
     def verdict(self) -> Verdict:
-        """Last verdict."""
+        """Last verdict on the submission."""
         if not self.judged:
             return Verdict("replayed", True, "the submitted actions have the claimed regrets")
         return self.judged[-1].verdicts[self.id]
@@ -175,17 +176,17 @@ class Edition:
 
     @cached_property
     def protocol(self) -> Protocol:
-        """Worlds and seeds, which must be those that the edition was opened with."""
+        """Protocol of the edition, checked against the log."""
         protocol, opened = Protocol.load(self.folder / PROTOCOL), self.lines[0]
         if not isinstance(opened, Opened) or protocol.challenge != opened.challenge:
             raise LeaderboardError(
                 f"{PROTOCOL} is not the protocol that edition {self.name} was opened with: it was "
-                "changed, or the version of the worlds or their data are others here"
+                "changed, or the version of the worlds or their data differ"
             )
         return replace(protocol, name=self.name)
 
     def read(self) -> bytes:
-        """Read the log, each line of which must hold the hash of the line before it."""
+        """Read the log and check its chain of hashes; return its bytes."""
         self.lines: list[Line] = []
         self.heads: list[str] = []
         data = read_file(self.folder / LOG, MAX_LOG_BYTES)
@@ -199,8 +200,8 @@ class Edition:
                 raise LeaderboardError(f"line {number} of {LOG}: {str(error)[:300]}") from None
             if line.previous != self.head:
                 raise LeaderboardError(
-                    f"line {number} of {LOG} does not hold the hash of the line before it: a line "
-                    "was changed, removed or moved"
+                    f"line {number} of {LOG} does not contain the hash of the previous line: a "
+                    "line was changed, removed or moved"
                 )
             self._check_next(line)
             self.lines.append(line)
@@ -214,12 +215,12 @@ class Edition:
 
     @property
     def batch(self) -> tuple[str, ...]:
-        """Submissions of a batch that was recorded, but neither judged nor abandoned."""
+        """Submissions of a recorded batch that is neither judged nor abandoned."""
         last = self.lines[-1] if self.lines else None
         return last.batch if isinstance(last, Recorded) else ()
 
     def _check_next(self, line: Line) -> None:
-        """Require one opening, and after a recorded batch its verdicts, its end or a retry."""
+        """Check the order of events: one opening, then batches that are each concluded."""
         ends = isinstance(line, Judged | Abandoned)
         retries = isinstance(line, Recorded) and line.batch == self.batch
         fits = ends == bool(self.batch) or retries
@@ -227,17 +228,17 @@ class Edition:
             number, kind = len(self.lines) + 1, type(line).__name__.lower()
             raise LeaderboardError(
                 f"line {number} of {LOG} cannot be {kind!r}: an edition is opened once, and a "
-                "recorded batch is judged or abandoned before anything else"
+                "recorded batch must be judged or abandoned before other events"
             )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from changing the edition; read its log as it is now."""
+        """Lock the edition against other processes and read its current log."""
         try:
             self._lock.acquire()
         except Timeout:
             raise LeaderboardError(
-                f"another process is changing edition {self.name}: wait until it has ended"
+                f"another process is changing edition {self.name}: wait until it has finished"
             ) from None
         try:
             self.read()
@@ -259,10 +260,10 @@ class Edition:
             self.read()
 
     def add(self, bundle: Path) -> Manifest:
-        """Add a submission that passes through the tier replayed and is not a copy.
+        """Add a submission that passes the tier replayed and is not a copy.
 
         Raises:
-            BundleError: If it is refused.
+            BundleError: If it is rejected.
         """
         submission = read_submission(bundle, self.protocol)
         check_regrets(submission, self.protocol)
@@ -271,7 +272,7 @@ class Edition:
             for line in self.lines:
                 if isinstance(line, Added) and line.actions == actions:
                     known = line.submission[:12]
-                    raise BundleError(f"its actions are those of submission {known}")
+                    raise BundleError(f"the actions are identical to those of submission {known}")
             folder = self.folder / SUBMISSIONS / manifest.id
             if not folder.exists():
                 write_bundle(folder, manifest, submission.steps)
@@ -296,7 +297,7 @@ class Edition:
 
 
 def actions_digest(submission: Submission) -> str:
-    """Return the SHA-256 of the actions, rounded."""
+    """Return the SHA-256 of the rounded actions."""
     digest = hashlib.sha256(submission.manifest.challenge.encode())
     for own in submission.actions:
         scale = ACTION_TOLERANCE if own.dtype.kind == "f" else 1
@@ -307,7 +308,7 @@ def actions_digest(submission: Submission) -> str:
 def standings(edition: Edition, track: str) -> tuple[Results, dict[str, EditionEntry]]:
     """Return the public runs of a track's submissions as results, and the submissions by label.
 
-    Refused submissions are left out. A label that is not unique gets the start of the id.
+    Refused submissions are excluded. The start of the id is appended to duplicate labels.
     """
     entries = [e for e in edition.entries() if e.manifest.track == track and e.verdict.passed]
     taken = [*REFERENCE_ROWS, REFERENCES, *(entry.manifest.label for entry in entries)]

@@ -1,4 +1,4 @@
-"""Judging a batch of submissions on hidden seeds, and checking an edition."""
+"""Judging of batches of submissions on hidden seeds, and verification of editions."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ REGRET_TOLERANCE = 1e-6  # of a regret that was computed on another machine
 
 @dataclass(frozen=True)
 class HiddenSeeds:
-    """Seeds of a batch, the same for all its agents: results are paired.
+    """Hidden seeds of a batch, shared by all its agents, so that results are paired.
 
-    The seed of a world and that of the agent in it are derived separately, so that the agent's
-    random numbers do not give its world away. Both have 128 bits: too many for a search.
+    The seeds of a world and of the agent in it are derived separately, so that the agent's random
+    numbers do not reveal the world. Both have 128 bits, which prevents an exhaustive search.
 
     Attributes:
-        nonce: Drawn when the batch was recorded.
+        nonce: Random text, drawn after the batch was recorded.
         batch: Ids of the submissions.
         head: Head of the log after the batch was recorded.
     """
@@ -63,7 +63,7 @@ class HiddenSeeds:
         return tuple(self.seed("world", number) for number in range(COUNT))
 
     def seed(self, *what: str | int) -> int:
-        """Return the seed of something: ``"agent", env, seed`` for an agent in a world."""
+        """Return a derived seed, for example of ``"agent", env, seed`` for an agent in a world."""
         content = canonical_json([self.nonce, list(self.batch), self.head, *what])
         return int.from_bytes(hashlib.sha256(content.encode()).digest()[:16], "big")
 
@@ -86,14 +86,14 @@ def judge(
     Args:
         edition: The edition.
         submissions: Labels or ids; by default all without a verdict, or the interrupted batch.
-        agents: Places of the code of agents that are not of this package.
+        agents: Locations of the code of third-party agents.
         isolation: "sandbox", or "none" for agents that you trust.
-        sample: Number of public runs of each submission that are run again.
+        sample: Number of public runs of each submission to repeat.
         workers: Number of processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
     Raises:
-        LeaderboardError: If the batch cannot be judged here.
+        LeaderboardError: If the batch cannot be judged on this system.
     """
     check_sandbox(isolation)
     check_protocol(edition.protocol)
@@ -174,12 +174,12 @@ def _batch(edition: Edition, submissions: Sequence[str]) -> list[EditionEntry]:
 
 
 def check_protocol(protocol: Protocol) -> None:
-    """Require worlds that can be drawn from hidden seeds, and enough runs for the test."""
+    """Raise an error unless all worlds can be drawn from seeds and the test has enough runs."""
     replayed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
     if replayed:
-        raise LeaderboardError(f"{replayed[0]!r} replays data, for which no hidden seeds exist")
+        raise LeaderboardError(f"{replayed[0]!r} replays data, which has no hidden seeds")
     if 2 / math.comb(len(protocol.seeds) + COUNT, COUNT) ** len(protocol.envs) > FALSE_ALARM:
-        raise LeaderboardError("the protocol has too few runs for a test on hidden seeds")
+        raise LeaderboardError("the protocol has too few runs for the test on hidden seeds")
 
 
 def hidden_runs(protocol: Protocol, agents: Sequence[AgentEntry], seeds: HiddenSeeds) -> list[Run]:
@@ -201,11 +201,11 @@ def hidden_verdict(
     Args:
         manifest: Manifest with the regrets on public seeds.
         regrets: Regrets on hidden seeds by world, None where a run failed.
-        seeds: The hidden seeds.
-        uniform: Regret of choosing at random on public and on hidden seeds.
+        seeds: Hidden seeds.
+        uniform: Regret of choosing at random, by world and seed, public and hidden.
     """
     for env, own in regrets.items():
-        if None in own:  # the agent's own words could carry what it has seen
+        if None in own:  # the agent's error message could leak the hidden world
             return Verdict(TIERS[3], False, f"the agent failed on a hidden seed of {env}")
     public = {
         env: [run.regret / uniform[env, run.seed] for run in manifest.runs if run.env == env]
@@ -221,25 +221,25 @@ def hidden_verdict(
         f"public ones (permutation test, p = {p_value:.2g})"
     )
     worse = p_value <= FALSE_ALARM
-    return Verdict(TIERS[3], not worse, words + ": it knows the public seeds" * worse)
+    return Verdict(TIERS[3], not worse, words + ": it depends on the public seeds" * worse)
 
 
 def permutation_test(
     public: Mapping[str, Sequence[float]], hidden: Mapping[str, Sequence[float]]
 ) -> tuple[float, float, float]:
-    """Test, one-sided, whether an agent is worse on hidden seeds than on public ones.
+    """Test whether an agent is worse on hidden than on public seeds, one-sided.
 
-    The runs of a world of an honest agent are exchangeable between the two groups. Two statistics
-    are tested (Bonferroni): the difference of the interquartile means, by which agents are ranked,
-    and that of the means, which includes the tails. The observed assignment counts as one of the
-    permutations [@phipson2010permutation], so the test keeps its level.
+    For an honest agent the runs of a world are exchangeable between the two groups. Two statistics
+    are tested with Bonferroni's correction: the difference of the interquartile means, which
+    determine the ranking, and that of the means, which include the tails. The observed assignment
+    counts as one of the permutations [@phipson2010permutation], so the test keeps its level.
 
     Args:
         public: Normalised regret of the submitted runs, by world.
         hidden: Normalised regret of the runs on hidden seeds, by world.
 
     Returns:
-        Interquartile mean on public seeds and on hidden ones, and the p-value.
+        Interquartile means on public and on hidden seeds, and the p-value.
     """
     rng = np.random.default_rng(0)
     first, second = [], []
@@ -257,21 +257,21 @@ def permutation_test(
 
 
 def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
-    """Recompute everything in an edition that needs no code of its agents.
+    """Verify everything in an edition that does not require the code of its agents.
 
     Args:
-        edition: The edition; its chain of hashes was checked when it was read.
-        head: A published head, which the log must have or continue.
+        edition: The edition; its chain of hashes is checked on reading.
+        head: Published head, which the log must contain.
 
     Raises:
-        LeaderboardError: If something does not agree with the log.
+        LeaderboardError: If the content does not match the log.
     """
     if head is not None and head not in edition.heads:
-        raise LeaderboardError(f"the log does not continue the published head {head[:12]}")
+        raise LeaderboardError(f"the log does not contain the published head {head[:12]}")
     entries = edition.entries()
     folders = {path.name for path in edition.folder.glob(f"{SUBMISSIONS}/*")}
     if strays := sorted(folders - {entry.id for entry in entries}):
-        raise LeaderboardError(f"the log does not name {SUBMISSIONS}/{strays[0][:80]!r}")
+        raise LeaderboardError(f"{SUBMISSIONS}/{strays[0][:80]!r} is not in the log")
     for entry in entries:
         check_regrets(entry, edition.protocol)
     for recorded, judged, seeds in batches(edition):
@@ -280,7 +280,7 @@ def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
 
 
 def batches(edition: Edition) -> Iterator[tuple[Recorded, Judged, HiddenSeeds]]:
-    """Yield every judged batch with its seeds, derived again."""
+    """Yield every judged batch with its derived seeds."""
     lines = edition.lines
     for recorded, judged, head in zip(lines, lines[1:], edition.heads, strict=False):
         if isinstance(recorded, Recorded) and isinstance(judged, Judged):
@@ -317,7 +317,7 @@ def _check_batch(
         )  # by running public runs again
         if not was_refused and (verdict.tier, verdict.passed) != (again.tier, again.passed):
             raise LeaderboardError(
-                f"the verdict on {entry.id[:12]} of {judged.time} is not that of its regrets"
+                f"the verdict on {entry.id[:12]} of {judged.time} does not match its regrets"
             )
 
 
@@ -328,11 +328,11 @@ def rerun(
     workers: int | None = None,
     on_progress: Report = lambda progress: None,
 ) -> int:
-    """Run agents of this package again whose code has not changed.
+    """Repeat hidden runs of agents of this package whose code has not changed.
 
     Args:
         edition: The edition.
-        count: Number of hidden runs of each judged agent.
+        count: Number of hidden runs of each judged agent to repeat.
         workers: Number of processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
@@ -340,7 +340,7 @@ def rerun(
         The number of runs.
 
     Raises:
-        LeaderboardError: If a run does not agree with the edition.
+        LeaderboardError: If a regret does not match the edition.
     """
     players = {name: agent_entry(name) for name in REFERENCE_AGENTS}
     players |= {entry.id: entry.manifest.entry for entry in edition.entries()}
@@ -353,12 +353,14 @@ def rerun(
                 drawn += [(run, own[run.env][seeds.worlds.index(run.seed)]) for run in runs]
     played = execute([run for run, _ in drawn], "none", workers, on_progress)
     for (run, record), (_, regret) in zip(played, drawn, strict=True):
-        found, claimed = np.array([record.regret, regret], dtype=np.float64).tolist()  # NaN: failed
+        measured, claimed = np.array(
+            [record.regret, regret], dtype=np.float64
+        ).tolist()  # NaN: failed
         if not np.isclose(
-            found, claimed, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True
+            measured, claimed, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True
         ):
             raise LeaderboardError(
-                f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {found}, and "
-                f"the edition says {claimed}"
+                f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {measured}, but "
+                f"the edition states {claimed}"
             )
     return len(drawn)

@@ -1,9 +1,9 @@
-"""Replay: the actions of a submission, and the rewards and regrets that its worlds give them.
+"""Replay of the actions of a submission, which determine its rewards and regrets.
 
-``steps.bin`` is packed as records are (``evaluation.record``): one array for each run of the
-protocol, named "0", "1", ... in the order of ``replays``. A run in a world of arms is an array of
-the smallest type of whole numbers that holds all arms, one in a box is float64 of shape (steps,
-dim). Rewards and regrets are not in it: whoever checks steps the worlds through the actions.
+``steps.bin`` is packed like records (``evaluation.record``): one array for each run of the
+protocol, named "0", "1", ... in the order of ``replays``. Arms are stored in the smallest unsigned
+integer type that holds all of them, actions in a box as float64 of shape (steps, dim). Rewards and
+regrets are not stored; they are recomputed by stepping the worlds through the actions.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Columns = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Replay:
-    """A run of a protocol, to be played with the actions of any agent.
+    """Run of a protocol, to be replayed with the actions of any agent.
 
     Attributes:
         env: Label of the world.
         seed: Seed of the world.
-        world: The world, shared by the runs in it.
+        world: Environment, shared by the runs of a world.
     """
 
     env: str
@@ -43,17 +43,17 @@ class Replay:
     world: PeriodicBanditEnv
 
     def blank(self) -> NDArray[Any]:
-        """Return zeros of the type and shape of the actions."""
+        """Return an array of zeros with the type and shape of the actions."""
         public, steps = self.world.public, self.world.horizon
         if public.n_actions is None:
             return np.zeros((steps, public.dim))
         return np.zeros(steps, np.min_scalar_type(public.n_actions - 1))
 
     def columns(self, actions: NDArray[Any]) -> Columns:
-        """Step the world through actions: t, action, reward and regret of every step.
+        """Step the world through actions; return t, action, reward and regret of every step.
 
         Raises:
-            BundleError: If an action is not one of the world's.
+            BundleError: If an action is invalid.
         """
         self.world.reset(seed=self.seed)
         rows: list[tuple[int, float, float]] = []
@@ -69,13 +69,13 @@ class Replay:
         return {"action": actions, **dict(zip(("t", "reward", "regret"), columns, strict=True))}
 
     def references(self) -> Columns:
-        """Return the record of the reference rows."""
+        """Return the columns of the reference rows."""
         self.world.reset(seed=self.seed)
         return reference_columns(self.world)
 
 
 def replays(protocol: Protocol) -> list[Replay]:
-    """Return the runs of a submission in order: seed by seed, as ``runs_of`` has them."""
+    """Return the runs of a submission, ordered by seed as in ``runs_of``."""
     worlds = {entry.label: protocol.world(entry).make() for entry in protocol.envs}
     return [
         Replay(entry.label, seed, worlds[entry.label])
@@ -86,19 +86,19 @@ def replays(protocol: Protocol) -> list[Replay]:
 
 
 def runs_of_agents(protocol: Protocol, agents: Sequence[AgentEntry]) -> list[Run]:
-    """Return the runs of agents, each agent's in the order of a submission."""
+    """Return the runs of agents, in the order of a submission for each agent."""
     runs = runs_of(replace(protocol, agents=tuple(agents)))
     return [run for run in runs if run.track != REFERENCES]
 
 
 def uniform_regrets(protocol: Protocol, seeds: Sequence[int] = ()) -> dict[tuple[str, int], float]:
-    """Return the expected regret of choosing at random, on the protocol's seeds and on others."""
+    """Return the expected regret of choosing at random on the protocol's and further seeds."""
     runs = replays(replace(protocol, seeds=(*protocol.seeds, *seeds)))
     return {(run.env, run.seed): float(run.references()[UNIFORM].sum()) for run in runs}
 
 
 def write_steps(runs: Sequence[Replay], actions: Sequence[NDArray[Any]]) -> bytes:
-    """Return the packed actions of these runs."""
+    """Return the packed actions of runs."""
     blanks = [run.blank() for run in runs]
     return pack(
         {
@@ -109,7 +109,7 @@ def write_steps(runs: Sequence[Replay], actions: Sequence[NDArray[Any]]) -> byte
 
 
 def max_step_bytes(runs: Sequence[Replay]) -> int:
-    """Return a bound on the size of the steps, packed or not: arrays, their header, and 1 %."""
+    """Return an upper bound on the size of the steps, packed or unpacked."""
     return int(1.01 * sum(run.blank().nbytes + 200 for run in runs)) + 200
 
 
@@ -117,7 +117,7 @@ def read_steps(data: bytes, runs: Sequence[Replay]) -> list[NDArray[Any]]:
     """Return the actions of every run from untrusted bytes.
 
     Raises:
-        BundleError: If the bytes are damaged, or are not the actions of these runs.
+        BundleError: If the bytes are damaged or do not match the runs.
     """
     try:
         arrays = unpack(data, max_bytes=max_step_bytes(runs))

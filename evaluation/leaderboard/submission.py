@@ -1,13 +1,13 @@
-"""Submissions: running one agent through a protocol, and verifying the bundle in tiers.
+"""Creation of submissions and verification of bundles in tiers.
 
-The tiers, the cheapest first:
+The tiers in order of cost:
 
-- **well-formed**: the files are complete and of this protocol.
+- **well-formed**: the files are complete and match the protocol.
 - **replayed**: the submitted actions have the claimed regrets in the worlds of the protocol. No
-  code of the agent is run. This proves the numbers, not that they were found without the seeds.
-- **re-run**: the agent, run again on a sample of the runs, chooses the same actions.
-- **hidden-seed**: run on seeds unknown when the code was written, it is not significantly worse
-  (``judge.py``; only in an edition).
+  code of the agent is run. This verifies the numbers, but not that the agent ignored the seeds.
+- **re-run**: the agent chooses the same actions when a sample of the runs is repeated.
+- **hidden-seed**: the agent is not significantly worse on seeds that were unknown when its code was
+  written (``judge.py``; only in an edition).
 """
 
 from __future__ import annotations
@@ -73,19 +73,19 @@ def submit(
     """Run an agent through a protocol and write the bundle.
 
     Args:
-        agent: The agent; its label is its name in the leaderboard. Its training steps are declared,
-            not run: authors train their agents.
-        protocol: The worlds and seeds; its own agents play no part.
-        out: Folder of the bundle. Until it is complete, finished runs are kept beside it, so that
-            an interrupted command can resume.
+        agent: The agent, labelled with its name in the leaderboard. Its training steps are only
+            declared: authors train their agents themselves.
+        protocol: Worlds and seeds; the agents of the protocol are ignored.
+        out: Folder of the bundle. Finished runs are stored beside it until it is complete, so that
+            an interrupted command can be resumed.
         authors: Names of the authors.
-        link: Address with more information.
-        isolation: "sandbox" or "none"; by default a sandbox where the system has one.
+        link: URL with more information.
+        isolation: "sandbox" or "none"; by default a sandbox if available.
         workers: Number of processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
     Raises:
-        BundleError: If a name cannot be shown, the agent does not fit the protocol, or a run fails.
+        BundleError: If a name is not printable, the agent does not support a world, or a run fails.
     """
     track_of(agent.spec, agent.track)
     if out.exists():
@@ -95,23 +95,23 @@ def submit(
     foreign = [env for env, setup in setups if not accepts(agent.spec.name, setup)]
     if foreign:
         raise BundleError(
-            f"submissions are ranked over all worlds of a protocol, and {agent.label} does not "
-            f"take the actions of {', '.join(foreign)} of {protocol.name}"
+            f"submissions are ranked over all worlds of a protocol, but {agent.label} does not "
+            f"support the actions of {', '.join(foreign)} of {protocol.name}"
         )
     draft = _draft(agent, protocol, authors, link)
-    kept = out.with_name(f".{out.name}.runs")
-    kept.mkdir(parents=True, exist_ok=True)
+    workspace = out.with_name(f".{out.name}.runs")
+    workspace.mkdir(parents=True, exist_ok=True)
 
     def watch(progress: runner.Progress) -> None:
         on_progress(progress)
         if progress.run and progress.record and progress.record.reason is not None:
             raise BundleError(  # a submission needs all runs: stop at the first failure
                 f"the agent failed in {progress.run.env}, seed {progress.run.seed}: "
-                f"{progress.record.reason}; fix it and run the command again, {kept.name} keeps "
-                "the finished runs"
+                f"{progress.record.reason}; fix it and run the command again, {workspace.name} "
+                "keeps the finished runs"
             )
 
-    with Store(kept / "store.sqlite") as store:
+    with Store(workspace / "store.sqlite") as store:
         runner.run(
             judged,
             store=store,
@@ -138,21 +138,21 @@ def submit(
         ),
     )
     write_bundle(out, manifest, steps)
-    shutil.rmtree(kept)
+    shutil.rmtree(workspace)
     return manifest
 
 
 def _draft(
     agent: AgentEntry, protocol: Protocol, authors: Sequence[str], link: str | None
 ) -> Manifest:
-    """Return a valid manifest without runs, before the work."""
+    """Return a manifest without runs, validated before any run."""
     place, colon, attribute = agent.spec.name.partition(":")
-    # Reading it checks the types, which making it does not.
+    # Decoding validates the types; the constructor does not.
     draft = Manifest(
         protocol=protocol.name,
         challenge=protocol.challenge,
         label=agent.label,
-        # Without the folders of the author's machine.
+        # Exclude the path on the author's machine.
         agent=f"{Path(place).name}{colon}{attribute}",
         settings=agent.spec.settings,
         track=agent.track,
@@ -169,12 +169,12 @@ def _draft(
 
 
 def code_hash(name: str) -> str:
-    """Return the SHA-256 of an agent's code: its own files, or this package for one of ours."""
+    """Return the SHA-256 of an agent's files, or of this package for a built-in agent."""
     return digest([our_code(), agent_code(name)]) if is_built_in(name) else agent_code(name)
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Result of a tier, with a sentence for people."""
+    """Result of a tier, with an explanation in ``words``."""
 
     tier: str
     passed: bool
@@ -183,7 +183,7 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Submission:
-    """A well-formed submission: manifest, bytes of the steps, and the actions of every run."""
+    """Well-formed submission: manifest, packed steps, and the actions of every run."""
 
     manifest: Manifest
     steps: bytes
@@ -205,25 +205,25 @@ def verify(
     workers: int | None = None,
     on_progress: Report = lambda progress: None,
 ) -> list[Verdict]:
-    """Take a bundle through the tiers until one refuses it.
+    """Verify a bundle tier by tier, until one fails.
 
     Args:
         folder: The bundle.
-        protocol: The protocol that it must be of; nothing in the bundle chooses a world.
-        rerun: Number of runs that are run again, for the tier re-run.
-        agents: Places of code, to run it; not needed for agents of this package.
+        protocol: Expected protocol; the bundle does not select the worlds.
+        rerun: Number of runs to repeat for the tier re-run; 0 to skip it.
+        agents: Locations of the code of third-party agents.
         isolation: "sandbox", or "none" for an agent that you trust.
         workers: Number of processes; by default one per core.
         on_progress: Called with the progress of the runs.
 
     Raises:
-        LeaderboardError: If a tier cannot be tried.
-        ProtocolError: If an agent of this package is in a track where it does not belong.
+        LeaderboardError: If a tier cannot be checked on this system.
+        ProtocolError: If an agent of this package is in the wrong track.
     """
     verdicts: list[Verdict] = []
     try:
         submission = read_submission(folder, protocol)
-        verdicts.append(Verdict(TIERS[0], True, "the files are complete and of this protocol"))
+        verdicts.append(Verdict(TIERS[0], True, "the files are complete and match the protocol"))
         verdicts.append(Verdict(TIERS[1], True, check_regrets(submission, protocol)))
         if rerun:
             check_sandbox(isolation)
@@ -237,46 +237,48 @@ def verify(
 
 
 def read_submission(folder: Path, protocol: Protocol) -> Submission:
-    """Read a bundle, which must be complete and of the protocol."""
+    """Read a bundle and check that it is complete and matches the protocol."""
     manifest, runs = read_manifest(folder), replays(protocol)
     if manifest.challenge != protocol.challenge:
         raise BundleError(
-            f"it is of another protocol ({manifest.protocol!r}, challenge "
-            f"{manifest.challenge[:12]}) than {protocol.name!r} ({protocol.challenge[:12]}): other "
-            "worlds, seeds, limits, data or versions"
+            f"the bundle has another protocol ({manifest.protocol!r}, challenge "
+            f"{manifest.challenge[:12]}) than {protocol.name!r} ({protocol.challenge[:12]}): "
+            "worlds, seeds, limits, data or versions differ"
         )
     if is_built_in(manifest.agent):
         track_of(manifest.entry.spec, manifest.track)
     if [(run.env, run.seed) for run in manifest.runs] != [(run.env, run.seed) for run in runs]:
-        raise BundleError("its runs are not all runs of the protocol, once and in order")
+        raise BundleError(
+            "the runs of the bundle are not exactly the runs of the protocol, in order"
+        )
     steps = read_file(folder / STEPS, max_step_bytes(runs))
     if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
-        raise BundleError(f"{STEPS} does not have the SHA-256 that the manifest states")
+        raise BundleError(f"{STEPS} does not match its SHA-256 in the manifest")
     return Submission(manifest, steps, read_steps(steps, runs))
 
 
 def check_regrets(submission: Submission, protocol: Protocol) -> str:
-    """Step the worlds through the actions, which must have the claimed regrets."""
+    """Replay the actions and compare their regrets with the claims."""
     for claim, run, own in zip(
         submission.manifest.runs, replays(protocol), submission.actions, strict=True
     ):
         regret = float(run.columns(own)["regret"].sum())
         if abs(regret - claim.regret) > REGRET_TOLERANCE * (1.0 + abs(regret)):
             raise BundleError(
-                f"the regret of {run.env}, seed {run.seed} is claimed as {claim.regret:.9g}, but "
-                f"the submitted actions have {regret:.9g}: an action or the regret was changed"
+                f"the regret of {run.env}, seed {run.seed} is claimed to be {claim.regret:.9g}, "
+                f"but the submitted actions have {regret:.9g}: an action or the regret was changed"
             )
     return "the submitted actions have the claimed regrets"
 
 
 def judged_agent(manifest: Manifest, agents: Sequence[str]) -> AgentEntry:
-    """Return the agent of a submission, under the submission's id.
+    """Return the agent of a submission, labelled with the submission's id.
 
-    An agent of this package is taken as it is here; any other must be the submitted code, at one of
-    the places that the judge names. Nothing in a bundle decides what is run.
+    The installed version of a built-in agent is used. The code of a third-party agent must match
+    the submission and be at one of the given locations; a bundle never selects the code to run.
 
     Raises:
-        LeaderboardError: If the code is at none of these places.
+        LeaderboardError: If the code is at none of the locations.
     """
     if is_built_in(manifest.agent):
         return manifest.entry
@@ -285,21 +287,21 @@ def judged_agent(manifest: Manifest, agents: Sequence[str]) -> AgentEntry:
     codes = {code_hash(place): place for place in places if place.rpartition(":")[2] == attribute}
     if manifest.source_sha256 not in codes:
         raise LeaderboardError(
-            f"the submitted code of {manifest.agent!r}, unchanged, is needed to run it: --agent "
+            f"running {manifest.agent!r} requires its submitted code, unchanged: pass --agent "
             f"file.py:{attribute}, module:{attribute} or the name of an installed agent"
         )
     return replace(manifest.entry, spec=AgentSpec(codes[manifest.source_sha256], manifest.settings))
 
 
 def sampled(runs: Sequence[Run], count: int, rng: np.random.Generator) -> list[Run]:
-    """Return some of the runs, drawn at random."""
+    """Return a random sample of the runs."""
     return [runs[place] for place in rng.permutation(len(runs))[:count]]
 
 
 def execute(
     runs: Sequence[Run], isolation: str, workers: int | None, on_progress: Report
 ) -> list[tuple[Run, Record]]:
-    """Run agents that are not trusted.
+    """Execute runs of untrusted agents.
 
     Raises:
         LeaderboardError: If the sandbox does not start.
@@ -308,21 +310,21 @@ def execute(
     records = runner.execute_all(isolated, workers=workers, on_progress=on_progress)
     for record in records.values():
         if (record.reason or "").startswith(sandbox.DID_NOT_START):
-            raise LeaderboardError(f"{record.reason}: this says nothing about the agent")
+            raise LeaderboardError(f"{record.reason}; the agent was not tested")
     return [(run, records[run.key]) for run in isolated]
 
 
 def check_sandbox(isolation: str) -> None:
-    """Require a sandbox where one is asked for."""
+    """Raise an error if a sandbox is requested but not available."""
     if isolation == "sandbox" and not sandbox.available():
         raise LeaderboardError(
-            f"agents of other people are run in a sandbox: {sandbox.why_not()}; install "
-            "bubblewrap, or use --isolation none for code that you trust"
+            f"third-party agents require a sandbox: {sandbox.why_not()}; install bubblewrap, "
+            "or use --isolation none for code that you trust"
         )
 
 
 def check_actions(submission: Submission, played: Sequence[tuple[Run, Record]]) -> str:
-    """Compare what the agent chose in some of the public runs with what was submitted."""
+    """Compare the actions of repeated public runs with the submitted ones."""
     claims = [(claim.env, claim.seed) for claim in submission.manifest.runs]
     for run, record in played:
         where = f"{run.env}, seed {run.seed}"
@@ -337,4 +339,4 @@ def check_actions(submission: Submission, played: Sequence[tuple[Run, Record]]) 
                 f"{where}: the agent chooses {chosen[step]} at t = "
                 f"{record.columns['t'][step]}, but {expected[step]} was submitted"
             )
-    return f"the agent chose the same actions in {len(played)} runs"
+    return f"the agent chose the same actions in {len(played)} repeated runs"

@@ -1,4 +1,4 @@
-"""The page of results. Nothing here runs an agent."""
+"""HTML page of results. No module of this package runs an agent."""
 
 from evaluation.page.html import render, write_page
 

@@ -28,26 +28,26 @@ from periodic_envs.rendering import world_figure
 DIGITS = 7
 """Significant digits of a number in JSON."""
 MAX_DRAWN = 100_000
-"""Largest number among the arguments of a world that is drawn: of steps, arms and similar."""
+"""Largest number among the arguments of a world that is drawn."""
 POINTS = 100
-"""Largest number of points of a curve."""
+"""Maximum number of points of a curve."""
 THRESHOLDS = np.linspace(-0.2, 1.0, 61)
-"""Scores at which profiles are shown."""
-UNVERIFIED = "Results of a store: they are not verified."
+"""Scores at which profiles are evaluated."""
+UNVERIFIED = "Results of a store: not verified."
 NOTES = (
     "Normalised regret is 0 for the oracle, which takes the best action at every step, and 1 for "
-    "choosing at random. The ranking is by its interquartile mean over all runs of all worlds: "
-    "the best and the worst quarter of the runs do not count. In one world it is the mean regret "
-    "as a share of the mean regret of choosing at random: there every run counts, and the order "
-    "may be another one.",
-    "Intervals and bands cover 95 %, by drawing whole runs again; there are none with fewer than "
-    f"{MIN_RUNS} runs. In the ranking and the profiles the runs of all worlds count together: two "
-    f"or three worlds need {least_runs(2)} runs each, four or more {least_runs(4)}. Mean ranks "
-    f"need {MIN_RUNS} runs of each.",
-    "Agents met the same worlds and the same noise, so differences are paired. Their intervals "
-    f"need {MIN_RUNS} common runs, in a comparison over all worlds, too.",
-    "In a comparison of two, better means that the 95 % interval of the mean difference is clear "
-    "of zero. It is not corrected for looking at many pairs: some will be clear by chance.",
+    "choosing at random. Agents are ranked by its interquartile mean over all runs of all worlds, "
+    "which excludes the best and the worst quarter of the runs. In a single world it is the mean "
+    "regret divided by the mean regret of choosing at random, over all runs: the order of agents "
+    "may differ.",
+    "Intervals and bands are 95 % bootstrap intervals, which resample whole runs and require at "
+    f"least {MIN_RUNS} runs. The ranking and the profiles pool the runs of all worlds: two or "
+    f"three worlds require {least_runs(2)} runs each, four or more {least_runs(4)}. Mean ranks "
+    f"require {MIN_RUNS} runs of each world.",
+    "All agents run in the same worlds with the same noise, so differences are paired. Their "
+    f"intervals require {MIN_RUNS} common runs, also in a comparison over all worlds.",
+    "In a comparison of two agents, better means that the 95 % interval of the mean difference "
+    "excludes zero. It is not corrected for multiple comparisons, so some exclude zero by chance.",
 )
 
 Rows = Sequence[Mapping[str, Any]]
@@ -71,13 +71,13 @@ def store_content(results: Results) -> dict[str, Any]:
 
 
 def about_agent(agent: AgentSpec, *facts: tuple[str, str], **known: Any) -> dict[str, Any]:
-    """Return the part of a row that holds no numbers.
+    """Return the non-numeric part of a row.
 
     Args:
         agent: The agent with its settings.
         facts: Names and values of other facts.
-        known: What only submissions have: ``tier``, ``authors``, ``link`` and the time per step as
-            the maintainers measured it, ``ms_per_step``.
+        known: Fields of submissions: ``tier``, ``authors``, ``link`` and ``ms_per_step``, the time
+            per step as measured by the maintainers.
     """
     row = {"tier": None, "authors": "", "link": None, **known}
     return {**row, "provenance": [("Run as", str(agent)), *facts]}
@@ -86,12 +86,12 @@ def about_agent(agent: AgentSpec, *facts: tuple[str, str], **known: Any) -> dict
 def board_content(
     results: Results, track: str, about: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the agents of a track, which are ranked with each other.
+    """Return the content of the board of a track.
 
     Args:
-        results: Their runs.
+        results: Runs of the agents.
         track: The track.
-        about: The rest of each agent's row, by its label; see ``about_agent``.
+        about: Non-numeric part of each agent's row, by label; see ``about_agent``.
     """
     means = task_table(results, track=track).rows
     ranked = {row["agent"]: row for row in overall_table(results, track=track).rows}
@@ -129,7 +129,7 @@ def board_content(
 
 
 def _unranked(means: Rows, ranked: Mapping[str, Any]) -> list[str]:
-    """Return the agents that lack runs in some world, by their mean over the others."""
+    """Return the agents without runs in some world, sorted by their mean over the others."""
     regrets: dict[str, list[float]] = {}
     for row in means:
         if row["agent"] not in (*ranked, *REFERENCE_ROWS):
@@ -138,7 +138,7 @@ def _unranked(means: Rows, ranked: Mapping[str, Any]) -> list[str]:
 
 
 def pairs(results: Results, track: str) -> dict[str, Any]:
-    """Return row minus row in every world, and over all of them."""
+    """Return the pairwise differences of agents in every world and over all worlds."""
     scores = results.scores(track)
     worlds = []
     for regrets in results.by_task.values():
@@ -149,13 +149,13 @@ def pairs(results: Results, track: str) -> dict[str, Any]:
 
 
 def _differences(agents: list[str], totals: Array | None) -> dict[str, Any] | None:
-    """Return row minus row of totals (agents, runs) as matrices, None without common runs."""
+    """Return pairwise differences of totals (agents, runs), or None without common runs."""
     if totals is None or not totals.size:
         return None
-    found = paired_matrix(totals)
-    named = {"difference": found.estimate, "p": found.p_value}
+    comparison = paired_matrix(totals)
+    named = {"difference": comparison.estimate, "p": comparison.p_value}
     if totals.shape[1] >= MIN_RUNS:
-        named |= {"low": found.low, "high": found.high}
+        named |= {"low": comparison.low, "high": comparison.high}
     matrices = {name: [numbers(row) for row in matrix] for name, matrix in named.items()}
     return {"agents": agents, **matrices}
 
@@ -163,7 +163,7 @@ def _differences(agents: list[str], totals: Array | None) -> dict[str, Any] | No
 def world_content(
     results: Results, task: str, track: str, means: Rows, columns: Sequence[Column]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the content of a world, and of each agent and reference with a finished run in it.
+    """Return the content of a world, and of its agents and references with a finished run.
 
     Args:
         results: The runs.
@@ -174,8 +174,8 @@ def world_content(
     """
     groups = [(track, results.agents(track)), (REFERENCES, REFERENCE_ROWS)]
     every = {name: results.curves(task, name, group) for group, names in groups for name in names}
-    runs = {name: found for name, found in every.items() if len(found.regret)}
-    t = next((found.t for found in runs.values()), np.zeros(0))
+    runs = {name: curves for name, curves in every.items() if len(curves.regret)}
+    t = next((curves.t for curves in runs.values()), np.zeros(0))
     places = np.linspace(0, len(t) - 1, min(len(t), POINTS)).round().astype(np.intp)
     phases = phase_rows(results, task, runs)
     rows = {
@@ -200,46 +200,46 @@ def world_content(
 
 
 def _curve(regret: Array, places: NDArray[np.intp]) -> Band:
-    """Return cumulative regret, of runs (runs, steps), at some of the steps."""
+    """Return the mean cumulative regret of runs (runs, steps) at selected steps."""
     curves = np.cumsum(regret, axis=1)[:, places[places < regret.shape[1]]]
-    # The band of a sum needs the sums only: differences of these points are the steps between.
-    found = mean_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
-    return Band(found.estimate, np.maximum(found.low, 0.0), found.high)
+    # The band depends only on the cumulative regret at these steps.
+    mean = mean_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
+    return Band(mean.estimate, np.maximum(mean.low, 0.0), mean.high)
 
 
 # Numbers
 
 
 def number(value: float | None) -> float | None:
-    """Return a short number, or None where it is not finite."""
+    """Return a rounded number, or None if it is not finite."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{DIGITS}g}")
 
 
 def numbers(values: Any) -> list[float | None]:
-    """Return a short number for each value."""
+    """Return rounded numbers, with None for values that are not finite."""
     return [number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
 
 
 def cells(columns: Sequence[Column], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a table: the number of each column, with the ends of its interval if any."""
+    """Return the cells of a row: a number, or a list with the bounds of its interval."""
     values = {column.key: numbers(column.values(row)) for column in columns}
     return {c.key: values[c.key] if c.interval else values[c.key][0] for c in columns}
 
 
-def band(found: Band) -> dict[str, Any]:
-    """Return a curve with its band, if it has one."""
-    ends = {"low": found.low, "high": found.high}
-    shown = {name: None if np.isnan(end).all() else numbers(end) for name, end in ends.items()}
-    return {"mean": numbers(found.estimate), **shown}
+def band(curve: Band) -> dict[str, Any]:
+    """Return a curve, with its band if it has one."""
+    ends = {"low": curve.low, "high": curve.high}
+    bounds = {name: None if np.isnan(end).all() else numbers(end) for name, end in ends.items()}
+    return {"mean": numbers(curve.estimate), **bounds}
 
 
 # Pictures
 
 
 def picture(results: Results, task: str) -> dict[str, str | None]:
-    """Return the world's description and its landscape as agents are judged in it, first seed."""
+    """Return the description of a world and a picture of its landscape on the first seed."""
     stored = results.sweep.protocol
     entry = next(entry for entry in stored["envs"] if entry["group"] == task)
     try:
@@ -252,26 +252,26 @@ def picture(results: Results, task: str) -> dict[str, str | None]:
         figure = world_figure(title, env.setup, env.episode)
         about = (type(env.setup.world).__doc__ or "").strip().partition("\n")[0]
         return {"about": about, "picture": _data_address(figure)}
-    except Exception:  # the page is of use without a picture: the world may not be installed here
+    except Exception:  # a picture is optional: the world may not be installed
         return {"about": "", "picture": None}
 
 
 def _check_drawable(horizon: int | None, entry: Mapping[str, Any]) -> None:
-    """Refuse worlds that would import code, read files or be huge: stores may come from anywhere.
+    """Raise an error if drawing an untrusted world could import code, read files or be slow.
 
     Raises:
-        ValueError: If the world is not registered here, has a path, or has a large number.
+        ValueError: If the world is not registered, or has a path or a large number.
     """
     module, _, name = str(entry["id"]).rpartition(":")
     values = [horizon, *entry["arguments"].values()]
     large = any(isinstance(each, int | float) and abs(each) > MAX_DRAWN for each in values)
     unknown = name not in gym.registry or (module and module not in sys.modules)
     if unknown or large or "data" in entry["arguments"]:
-        raise ValueError(f"the world {entry['label']!r} is not drawn")
+        raise ValueError(f"the world {entry['label']!r} cannot be drawn")
 
 
 def _data_address(figure: Any) -> str:
-    """Return a figure as a picture within the page."""
+    """Return a figure as a data URL."""
     figure.set_dpi(72)
     file = io.BytesIO()
     canvas: Any = FigureCanvasAgg(figure)  # savefig would draw everything twice for the layout

@@ -1,4 +1,4 @@
-"""The page of an edition: its tracks as boards."""
+"""Content of the page of an edition, with a board for each track."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from evaluation.specs import TRACKS
 
 TIERS = (
     "Trust: hidden-seed (run by the maintainers on seeds that were unknown when the code was "
-    "written), replayed (the submitted actions have these regrets; only the authors have run the "
-    "agent). The ranking is by the regret on public seeds."
+    "written), replayed (the regrets of the submitted actions are verified, but only the authors "
+    "have run the agent). Agents are ranked by their regret on public seeds."
 )
 
 
 def edition_content(edition: Edition) -> dict[str, Any]:
-    """Return everything of an edition's page."""
+    """Return the content of the page of an edition."""
     tracks = {entry.manifest.track for entry in edition.entries() if entry.verdict.passed}
     refused = [entry for entry in edition.entries() if entry.tier == "refused"]
     return {

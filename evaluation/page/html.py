@@ -1,9 +1,9 @@
-"""HTML of a page of results, which works offline from a folder.
+"""HTML page of results, which works offline.
 
-The numbers are one JSON element of the page; its script reads it and draws. Text from users (names
-of agents, links, reasons) is never parsed as HTML or run: Jinja2 escapes it, the script writes text
-nodes only, and a content-security policy allows no other scripts than the page's own, known by its
-hash, and Plotly beside it.
+The numbers are a JSON element of the page, rendered by its script. Text from users (names of
+agents, links, reasons) is never parsed as HTML or executed: Jinja2 escapes it, the script writes
+text nodes only, and the content-security policy allows only the page's own script, identified by
+its hash, and Plotly from the same folder.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from evaluation.errors import UserError
 from periodic_envs.files import write_atomically
 
 PLOTLY = "plotly.min.js"
-"""Name of the drawing library, beside the pages of a folder."""
+"""File name of the plotting library, in the folder of the page."""
 
 
 class PageError(UserError, OSError):
-    """A page cannot be written."""
+    """Page that cannot be written."""
 
 
 def write_page(path: Path | str, content: Mapping[str, Any]) -> Path:
-    """Write a page, and Plotly beside it; return the page's path.
+    """Write a page, with Plotly in the same folder; return the path of the page.
 
     Raises:
-        PageError: If they cannot be written there.
+        PageError: If the files cannot be written.
     """
     out = Path(path)
     if out.is_dir():
@@ -68,13 +68,13 @@ def render(content: Mapping[str, Any]) -> str:
 
 
 def policy(script: str) -> str:
-    """Return the content-security policy: the page's script, Plotly, and pictures within it."""
+    """Return the content-security policy: the page's script, Plotly, and data URLs."""
     digest = hashlib.sha256(script.encode()).digest()
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src 'sha256-{base64.b64encode(digest).decode()}' 'self' file:",
-            "style-src 'unsafe-inline'",  # Plotly writes styles of its own; a style runs nothing
+            "style-src 'unsafe-inline'",  # Plotly adds styles; styles cannot run code
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
@@ -83,7 +83,7 @@ def policy(script: str) -> str:
 
 
 def json_for_script(content: Mapping[str, Any]) -> str:
-    """Return JSON without characters that could end a script element.
+    """Return JSON that is safe inside a script element.
 
     Raises:
         ValueError: If a number is not finite.
@@ -95,12 +95,12 @@ def json_for_script(content: Mapping[str, Any]) -> str:
 
 
 def plotly_source() -> bytes:
-    """Return the drawing library of the installed package."""
+    """Return the source of Plotly from the installed package."""
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs()).encode()
 
 
 def _source(name: str) -> str:
-    """Return a file of this package, with the line ends that a browser hashes."""
+    """Return a text file of this package, with normalised line endings."""
     return (files("evaluation.page") / name).read_text(encoding="utf-8")

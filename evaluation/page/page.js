@@ -270,7 +270,7 @@ function curveTraces(row, { x, mean, low, high }) {
   return [{ ...shared, ...outline, ...fill }, line];
 }
 
-const CURVES_HELP = "Click on a name to show or hide its curve, twice to show it alone.";
+const CURVES_HELP = "Click a name to show or hide its curve; double-click to show only this curve.";
 
 /** A titled chart of the rows that have a curve: `curve` gives their {x, mean, low, high}. */
 function curveChart(key, title, [x, y], data, curve) {
@@ -291,8 +291,8 @@ function curveChart(key, title, [x, y], data, curve) {
 // --- ranking
 
 const HELP =
-  "Lower is better: 0 is the oracle, 1 choosing at random. Darker cells are the better ones of a world. " +
-  "Click on a name for its provenance.";
+  "Lower is better: 0 is the oracle, 1 choosing at random. Darker cells are better within a world. " +
+  "Click a name for its provenance.";
 
 function drawRanking() {
   const visible = rows().filter(passes);
@@ -308,7 +308,7 @@ function drawRanking() {
   ];
   const after = (row) => (state.open.has(row.agent) ? [detailRow(row, columns.length)] : []);
   const label = `${board().title}: agents by rank`;
-  const text = rows().length ? "No agent passes the filter." : "No agents on this board yet.";
+  const text = rows().length ? "No agents match the filter." : "No agents on this board yet.";
   find("#ranking").replaceChildren(
     make("h2", {}, "Ranking"),
     visible.length
@@ -319,7 +319,7 @@ function drawRanking() {
   find("#count").textContent = `${visible.length} of ${rows().length} agents`;
 }
 
-const tierColumn = { key: "tier", label: "Trust", title: "The last check passed", value: (row) => row.tier, cell: (row) => row.tier ?? NOTHING };
+const tierColumn = { key: "tier", label: "Trust", title: "Last verification tier passed", value: (row) => row.tier, cell: (row) => row.tier ?? NOTHING };
 
 function worldColumn(world, label, k) {
   const title = `${world.name}${simulated(world)}: normalised regret`;
@@ -344,7 +344,7 @@ function agentCell(row) {
   };
   const attributes = { type: "button", class: "agent-name", title: row.agent, "aria-expanded": String(open) };
   const name = make("button", { ...attributes, data: { key: `open ${row.agent}` }, on: { click } }, row.agent);
-  const title = "Not run in every world: no rank over all of them";
+  const title = "Not ranked: no finished run in some worlds";
   return row.rank === null ? [name, make("small", { class: "warning", title }, "incomplete")] : name;
 }
 
@@ -398,7 +398,7 @@ function aboutWorld(world) {
   const facts = [
     ["Runs", String(world.runs)],
     ["Steps", world.t.length ? fixed(world.t.at(-1) - world.t[0] + 1, 0) : NOTHING],
-    ["Season", isNumber(world.period) ? `${Number(world.period.toFixed(2))} steps` : "none, or not fixed"],
+    ["Season", isNumber(world.period) ? `${Number(world.period.toFixed(2))} steps` : "none or variable"],
   ];
   const text = make("div", {}, make("h3", {}, world.name + simulated(world)), make("p", {}, world.about), make("dl", { class: "facts" }, definitions(facts)));
   if (!world.picture) return text;
@@ -414,7 +414,7 @@ function worldNumbers(world, k) {
   return make(
     "details",
     { open: state.numbers, on: { toggle } },
-    make("summary", { data: { key: "numbers" } }, "The numbers, references included"),
+    make("summary", { data: { key: "numbers" } }, "Table of numbers, including references"),
     dataTable("numbers", columns, data, { label: `Regret in ${world.name}`, rowClass }),
   );
 }
@@ -461,7 +461,7 @@ function drawCompare() {
     make("div", { class: "bar" }, [0, 1].map((i) => select(["First", "Second"][i], `pair ${i}`, options, state.pair[i], choose(i)))),
     make("p", { id: "verdict", role: "status" }, `Over all worlds, better: ${better(lines[0])}.`),
     dataTable("pairs", pairColumns(better), lines, { label }),
-    make("p", { class: "small" }, "First minus second: below zero the first has less regret."),
+    make("p", { class: "small" }, "Regret of the first minus regret of the second: negative values favour the first."),
   );
 }
 
@@ -482,7 +482,7 @@ function pairColumns(better) {
 function drawProfiles() {
   const section = find("#profiles");
   section.hidden = !rows().some(({ profile }) => profile);
-  const text = "The share of runs, over all worlds, with a score above s (1: the oracle, 0: choosing at random). Higher is better.";
+  const text = "Share of runs over all worlds with a score above s (1: the oracle, 0: choosing at random). Higher is better.";
   const curve = ({ profile }) => ({ x: board().thresholds, ...profile });
   section.replaceChildren(
     make("h2", {}, "Performance profiles"),

@@ -4,7 +4,7 @@ Axes: regret is (runs, steps), totals are (runs,), scores are (runs, tasks), alw
 a run is one seed, a task one environment. Scores are better when higher: use ``score_of_regret``,
 where 1 is the oracle and 0 choosing at random.
 
-Every interval draws whole runs again, from a seed that the caller may set.
+All intervals resample whole runs, with an optional seed.
 """
 
 from evaluation.statistics.changes import ChangeCosts, change_costs

@@ -1,7 +1,7 @@
 """Intervals for means over runs: the studentised bootstrap, resampling whole runs.
 
-A run is one agent on one seed. The steps of a run depend on each other, so what is drawn again is
-always the run with all its steps; drawing steps would make intervals many times too narrow.
+A run is one agent on one seed. The steps of a run are dependent, so whole runs are resampled;
+resampling steps would make intervals many times too narrow.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from scipy.special import stdtrit
 from periodic_envs.arrays import Array
 
 _NUMBERS = 2**15
-"""Numbers that are resampled at once: more do not fit into a processor's cache."""
+"""Numbers that are resampled at once, which fit into a processor's cache."""
 MIN_RUNS = 5
-"""Fewest runs that are resampled: fewer have too few different resamples for a 2.5 % tail. Tables
-have no intervals of fewer: Student's are then too wide to be useful."""
+"""Minimum number of runs for resampling: fewer have too few distinct resamples for a 2.5 % tail.
+Tables have no intervals for fewer runs, since Student's are too wide to be useful."""
 _REACH = 2.0
-"""Furthest a bound may lie from the mean, in multiples of Student's."""
+"""Maximum distance of a bound from the mean, in multiples of Student's."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its confidence interval; without one, the bounds are NaN."""
+    """Number with a confidence interval; the bounds are NaN without one."""
 
     estimate: float
     low: float
     high: float
 
     def at_least(self, least: float) -> Interval:
-        """Return the interval with bounds of at least ``least``."""
+        """Return the interval with bounds clipped to at least ``least``."""
         low, high = (end if end != end else max(end, least) for end in (self.low, self.high))
         return Interval(self.estimate, low, high)
 
 
 @dataclass(frozen=True)
 class Band:
-    """Numbers with a confidence interval each (not jointly): three arrays of one shape."""
+    """Numbers with pointwise confidence intervals: three arrays of equal shape."""
 
     estimate: Array
     low: Array
@@ -56,10 +56,10 @@ class Band:
 Bounded = TypeVar("Bounded", bound="Interval | Band")
 
 
-def if_enough(found: Bounded, is_enough: bool) -> Bounded:
-    """Return an interval or a band, without bounds if there are too few runs."""
-    nothing: Any = found.estimate * np.nan
-    return found if is_enough else replace(found, low=nothing, high=nothing)
+def if_enough(bounded: Bounded, is_enough: bool) -> Bounded:
+    """Return an interval or a band, with NaN bounds for too few runs."""
+    nothing: Any = bounded.estimate * np.nan
+    return bounded if is_enough else replace(bounded, low=nothing, high=nothing)
 
 
 def mean_interval(
@@ -85,18 +85,18 @@ def mean_interval(
         100   log-normal      91.6        91.6  91.8     93.5
         100   30 % fail       94.9        95.5  95.5     95.5
 
-    Its price is width where runs fall into tight clusters: a resample within one cluster has next
-    to no spread. Bounds therefore lie at most twice as far from the mean as Student's.
+    Its intervals are wide if runs form tight clusters, since a resample within one cluster has
+    almost no spread. Bounds are therefore limited to twice Student's distance from the mean.
 
     Args:
         totals: One number per run, shape (runs,).
-        level: Share of intervals that shall contain the true mean.
+        level: Nominal coverage of the interval.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
-        The interval. Fewer than five runs have too few different resamples and get Student's t;
-        one run has no interval (NaN); equal values give an interval of width 0.
+        The interval. Student's t is used for fewer than five runs, which have too few distinct
+        resamples. One run has no interval (NaN); equal values have an interval of width 0.
     """
     return mean_bands(
         np.asarray(totals, dtype=np.float64)[:, None], level=level, seed=seed, resamples=resamples
@@ -110,7 +110,7 @@ def curve_band(
 
     Args:
         regret: Regret of each step, shape (runs, steps).
-        level: Coverage at each step by itself; the whole curve leaves its band more often.
+        level: Pointwise coverage at each step; simultaneous coverage is lower.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
@@ -133,12 +133,12 @@ def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Ban
 
 def _mean_band(values: Array, counts: Array, level: float) -> Band:
     runs, mean = len(values), values.mean(0)
-    centred = values - mean  # squares of centred values lose no digits
-    # Equal up to round-off is equal.
+    centred = values - mean  # squares of centred values avoid cancellation
+    # Values that are equal up to rounding errors count as equal.
     centred[:, np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(0)] = 0.0
     divisor = max(runs - 1, 1)
     error = np.sqrt((centred**2).mean(0) / divisor)
-    # In place from here on: there are thousands of resamples, and every pass counts.
+    # In-place operations: there are thousands of resamples.
     shift = (centred / runs).T @ counts.T
     spread = (centred**2 / runs).T @ counts.T
     spread -= shift**2
@@ -168,28 +168,28 @@ def studentised(
     if runs >= MIN_RUNS:
         with np.errstate(divide="ignore", invalid="ignore"):
             t = shift / shift_error
-        # A sample of equal values knows no error: its statistic is infinite, or 0 at the estimate.
+        # Samples of equal values have no error: the statistic is infinite, or 0 at the estimate.
         equal = ~(np.abs(t) < 1e9)
         if equal.any():
             t[equal] = np.where(shift[equal] == 0.0, 0.0, np.copysign(np.inf, shift[equal]))
-        # An observed quantile: between infinite ones there is nothing to interpolate.
+        # Observed quantiles, since infinite values cannot be interpolated.
         numbers = np.arange(t.shape[1])
         places = np.quantile(numbers, tails, method="inverted_cdf").astype(np.intp)
         t.partition(places, axis=1)
         below, above = t[:, places].T
         below, above = np.clip([below, above], -_REACH * student, _REACH * student)
-    # Crosswise: where the bootstrap's estimates lie too high, the truth lies lower.
+    # Reversed: if bootstrap estimates are too high, the true value is lower.
     return Band(estimate, estimate - above * error, estimate - below * error)
 
 
 def resample_counts(runs: int, resamples: int, rng: np.random.Generator) -> Array:
-    """Return how often each run is drawn in each bootstrap sample, shape (resamples, runs)."""
+    """Return the counts of each run in each bootstrap sample, shape (resamples, runs)."""
     return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples).astype(np.float64)
 
 
 @lru_cache(maxsize=8)
 def seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
-    """Return the counts (resamples, runs, tasks) of a seed, cached for all rows of a table."""
+    """Return cached counts of a seed, shape (resamples, runs, tasks)."""
     rng = np.random.default_rng(seed)
     counts = np.stack([resample_counts(runs, resamples, rng) for _ in range(tasks)], axis=2)
     counts.flags.writeable = False
@@ -197,14 +197,14 @@ def seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
 
 
 def tail_probabilities(level: float) -> tuple[float, float]:
-    """Return the lower and upper tail of a two-sided interval."""
+    """Return the lower and upper tail probabilities of a two-sided interval."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level must be between 0 and 1, got {level!r}")
     return 0.5 - level / 2.0, 0.5 + level / 2.0
 
 
 def require_runs(values: Array) -> int:
-    """Return the number of runs of values (runs, columns), which must be finite and not empty."""
+    """Return the number of runs of values (runs, columns) after validation."""
     if values.ndim != 2 or values.size == 0:
         raise ValueError(f"there must be a row for each run, got an array of shape {values.shape}")
     if not np.isfinite(values).all():

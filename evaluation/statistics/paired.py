@@ -1,4 +1,4 @@
-"""Two agents on common seeds: size and significance of their difference."""
+"""Comparison of agents on common seeds: size and significance of differences."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from evaluation.statistics.intervals import Band, Interval, mean_bands, mean_int
 from periodic_envs.arrays import Array
 
 _ENUMERATED = 16
-"""Most runs of which all 2^runs patterns of signs are tried."""
+"""Maximum number of runs for which all 2^runs sign patterns are enumerated."""
 _ROWS = 4096
-"""Patterns of signs held at once."""
+"""Number of sign patterns in memory at once."""
 _FURTHEST, _GRID = 50.0, 64
-"""Largest factor between bound and estimate of a ratio, and points of the search grids."""
+"""Maximum factor between bound and estimate of a ratio, and size of the search grids."""
 
 
 @dataclass(frozen=True)
 class PairedDifference(Interval):
-    """Mean of a - b over common seeds, its interval, and its p-value.
+    """Mean of a - b over common seeds, with its interval and p-value.
 
-    Many comparisons need ``holm``: the p-value here is uncorrected.
+    The p-value is not corrected for multiple comparisons; see ``holm``.
     """
 
     p_value: float
@@ -33,16 +33,16 @@ def paired_difference(
 ) -> PairedDifference:
     """Return the mean of ``a - b`` with a studentised bootstrap interval and a sign-flip test.
 
-    Entry i of both comes from the same seed, that is, the same world and the same noise: what
-    makes a seed hard for both cancels. The interval and the test answer by different means and
-    may disagree at the margin.
+    Entry i of both comes from the same seed, that is, the same world and the same noise, so that
+    common difficulty cancels. The interval and the test are different methods and may disagree in
+    borderline cases.
 
     Args:
         a: One number per run, shape (runs,).
         b: The same seeds in the same order, shape (runs,).
         level: Coverage of the interval.
         seed: Seed of the bootstrap and of the test.
-        resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
+        resamples: Number of bootstrap samples, and of random sign patterns.
     """
     a, b = _paired(a, b)
     interval = mean_interval(a - b, level=level, seed=seed, resamples=resamples)
@@ -55,9 +55,9 @@ def paired_ratio(
 ) -> Interval:
     """Return the ratio of the means of ``a`` and ``b`` over common seeds, with an interval.
 
-    A ratio r belongs to the interval if 0 belongs to that of the mean of ``a - r b``, as in
-    Fieller's theorem [@fieller1954some], with the studentised bootstrap instead of Student's t. So
-    it agrees with ``paired_difference``: 1 is outside where the difference is clear of 0.
+    A ratio r is in the interval if 0 is in that of the mean of ``a - r b``, as in Fieller's theorem
+    [@fieller1954some], with the studentised bootstrap instead of Student's t. It is consistent with
+    ``paired_difference``: it excludes 1 if the interval of the difference excludes 0.
 
     Args:
         a: One number per run, shape (runs,), not negative.
@@ -95,8 +95,8 @@ def paired_ratio(
             np.linspace(coarse[last], coarse[above], _GRID),
         )
     )
-    kept = finer[inside(finer)]
-    low, high = kept.min(initial=coarse[first]), kept.max(initial=coarse[last])
+    members = finer[inside(finer)]
+    low, high = members.min(initial=coarse[first]), members.max(initial=coarse[last])
     return Interval(ratio, 0.0 if first == 0 else low, np.inf if last == len(known) - 1 else high)
 
 
@@ -108,16 +108,17 @@ def _paired(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
 
 
 def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 9999) -> float:
-    """Return the two-sided p-value of "differences are symmetric about 0", by flipping signs.
+    """Return the two-sided p-value of the sign-flip test of symmetry about 0.
 
-    Up to 16 runs all patterns are tried and the p-value is exact; beyond, ``resamples`` random ones
-    and the observed one are [@phipson2010permutation], so that the p-value is never 0 and the test
-    keeps its level. That level is for symmetric differences: where they are skewed about a mean of
-    0 it rejects too often (exponential ones of 10 to 30 runs in 7 to 10 % of cases at 5 %, heavier
-    tails more often). The interval of ``paired_difference`` is about the mean alone.
+    Up to 16 runs all patterns are enumerated and the p-value is exact. For more runs, ``resamples``
+    random patterns and the observed one are used [@phipson2010permutation], so that the p-value is
+    never 0 and the test keeps its level. The level holds for symmetric differences. For skewed
+    differences with mean 0 the test rejects too often (exponential ones of 10 to 30 runs in 7 to
+    10 % of cases at 5 %, heavier tails more often). The interval of ``paired_difference`` concerns
+    only the mean.
 
-    The mean is equivalent to Student's t as a statistic here: flips do not change the sum of
-    squares, so both order the patterns alike.
+    The mean is equivalent to Student's t as a statistic: flips do not change the sum of squares, so
+    both order the patterns equally.
 
     Args:
         differences: a - b on common seeds, shape (runs,).
@@ -130,11 +131,11 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
 
 def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
     """Return the ``sign_flip_test`` of every column of differences (runs, columns)."""
-    runs = require_runs(differences)  # a NaN would pass for significant
-    # Patterns of equal sums must count as equal whatever the order of their additions.
+    runs = require_runs(differences)  # a NaN would count as significant
+    # The tolerance makes sums equal that differ only in the order of additions.
     observed = np.abs(differences.sum(0)) - 1e-12 * np.abs(differences).sum(0)
     if runs <= _ENUMERATED:
-        # The opposite pattern has the same absolute sum: half of them are enough.
+        # Opposite patterns have equal absolute sums, so half of them suffice.
         patterns = np.arange(2 ** (runs - 1))[:, None] >> np.arange(runs) & 1
         return np.asarray(_as_extreme(patterns, differences, observed).mean(0))
     rng = np.random.default_rng(seed)
@@ -145,9 +146,9 @@ def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
 
 
 def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: Array) -> Array:
-    """Return 1 where a pattern of flips (n, runs), as 0 and 1, gives a sum as large as observed.
+    """Return 1 for patterns with sums at least as large as observed, shape (n, columns).
 
-    The result has shape (n, columns).
+    Patterns have shape (n, runs) and entries 0 and 1, where 1 is a flip.
     """
     sums = differences.sum(0) - 2.0 * (patterns @ differences)
     return np.asarray(np.abs(sums) >= observed, dtype=np.float64)
@@ -156,8 +157,8 @@ def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: Arr
 def holm(p_values: ArrayLike) -> Array:
     """Return p-values adjusted by Holm's step-down correction [@holm1979simple].
 
-    Rejecting where the adjusted value is at most alpha keeps the chance of any false alarm among
-    all comparisons at alpha, whatever their dependence.
+    Rejecting adjusted values of at most alpha controls the family-wise error rate at alpha under
+    any dependence.
     """
     p_values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p_values, kind="stable")
@@ -169,9 +170,9 @@ def holm(p_values: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class PairedMatrix(Band):
-    """Row minus column: mean difference, its interval and p-value, each of shape (rows, rows).
+    """Mean differences of row and column, intervals and p-values, each of shape (rows, rows).
 
-    NaN on the diagonal. P-values are uncorrected: use ``holm`` for the smallest of many.
+    The diagonal is NaN. P-values are not corrected for multiple comparisons; see ``holm``.
     """
 
     p_value: Array
@@ -186,18 +187,18 @@ def paired_matrix(
         totals: One number per row and run, shape (rows, runs); column r comes from one seed.
         level: Coverage of the intervals.
         seed: Seed of the bootstrap and of the test.
-        resamples: Number of bootstrap samples, and of patterns of signs where not all are tried.
+        resamples: Number of bootstrap samples, and of random sign patterns.
     """
     totals = np.asarray(totals, dtype=np.float64)
     rows = len(totals)
     first, second = np.triu_indices(rows, 1)
-    found = [np.full((rows, rows), np.nan) for _ in range(4)]
+    matrices = [np.full((rows, rows), np.nan) for _ in range(4)]
     if len(first):
         differences = (totals[first] - totals[second]).T
         band = mean_bands(differences, level=level, seed=seed, resamples=resamples)
         p_value = sign_flip_tests(differences, seed=seed, resamples=resamples)
         above = (band.estimate, band.low, band.high, p_value)
         below = (-band.estimate, -band.high, -band.low, p_value)
-        for matrix, upper, lower in zip(found, above, below, strict=True):
+        for matrix, upper, lower in zip(matrices, above, below, strict=True):
             matrix[first, second], matrix[second, first] = upper, lower
-    return PairedMatrix(*found)
+    return PairedMatrix(*matrices)

@@ -1,10 +1,9 @@
-"""Scores of many runs on many tasks, after [@agarwal2021deep].
+"""Statistics of scores of many runs on many tasks, after [@agarwal2021deep].
 
-Scores have shape (runs, tasks) and are better when higher. Intervals draw runs again within each
-task (seeds of different tasks have nothing to do with each other), and all agents that are compared
-keep a run together, since they met the same world in it. These are rliable's
-estimators, with two changes: the seed is used, and percentiles are moved outwards for few runs,
-whose resamples spread too little.
+Scores have shape (runs, tasks); higher is better. Intervals resample runs within each task, since
+seeds of different tasks are independent, and resample the same runs for all compared agents, which
+share the world of a run. The estimators are those of rliable, with two changes: the seed is used,
+and percentiles are moved outwards for few runs, whose resamples have too little spread.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from periodic_envs.arrays import Array
 def normalised_regret(total: ArrayLike, *, uniform: ArrayLike) -> Array:
     """Return regret on a scale where 0 is the oracle and 1 choosing uniformly at random.
 
-    The arguments broadcast. Where random choice loses nothing there is no scale: NaN.
+    The arguments broadcast. The result is NaN if choosing at random has no regret.
     """
     uniform = np.asarray(uniform, dtype=np.float64)
     return np.asarray(total) / np.where(uniform > 0.0, uniform, np.nan)
@@ -36,7 +35,7 @@ def score_of_regret(total: ArrayLike, *, uniform: ArrayLike) -> Array:
 def iqm(
     scores: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Interval:
-    """Return the interquartile mean: of all runs * tasks scores, the mean of the middle half.
+    """Return the interquartile mean: the mean of the middle half of all runs * tasks scores.
 
     ``floor(runs * tasks / 4)`` scores are cut off at each end, as ``scipy.stats.trim_mean`` does.
 
@@ -65,7 +64,7 @@ def performance_profile(
     Args:
         scores: Shape (runs, tasks).
         thresholds: Shape (thresholds,).
-        level: Coverage at each threshold by itself.
+        level: Pointwise coverage at each threshold.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
@@ -82,7 +81,7 @@ def performance_profile(
 def probability_of_improvement(
     x: ArrayLike, y: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Interval:
-    """Return the chance that a run of x scores higher than one of y on a random task.
+    """Return the probability that a run of x scores higher than one of y on a random task.
 
     Per task, all pairs of a run of x and a run of y are compared (the Mann-Whitney statistic); ties
     count half.
@@ -108,11 +107,11 @@ def mean_ranks(
 ) -> Band:
     """Return the mean rank of each agent over all runs of all tasks: 1 is best, ties share ranks.
 
-    Agents are ranked within a run of a task, where they met the same world.
+    Agents are ranked within each run of a task, in which they share a world.
 
     Args:
         scores: Shape (agents, runs, tasks).
-        level: Coverage for each agent by itself.
+        level: Pointwise coverage for each agent.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
@@ -126,11 +125,11 @@ def mean_ranks(
 
 def ranks_of(scores: Array) -> Array:
     """Return ranks along the first axis: 1 is best, ties share the mean of their ranks."""
-    better, as_good = (
-        np.array([beats(scores, mine).sum(0) for mine in scores])
+    better, not_worse = (
+        np.array([beats(scores, own).sum(0) for own in scores])
         for beats in (np.greater, np.greater_equal)
     )
-    return np.asarray((better + as_good + 1) / 2.0)
+    return np.asarray((better + not_worse + 1) / 2.0)
 
 
 def middle_half(scores: Array) -> Array:
@@ -140,7 +139,7 @@ def middle_half(scores: Array) -> Array:
 
 
 def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> Array:
-    """Return scores as an array of floats with these axes, not empty and finite."""
+    """Return scores as an array of floats, after validation of axes and values."""
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != len(axes) or array.size == 0:
         raise ValueError(f"scores must have shape ({', '.join(axes)}), got {array.shape}")
@@ -150,7 +149,7 @@ def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> Array:
 
 
 Statistic = Callable[[Array], Array]
-"""From how often each run counts, (samples, runs, tasks), to numbers (samples, k)."""
+"""Function of the counts of runs (samples, runs, tasks) that returns numbers (samples, k)."""
 
 
 def stratified_band(
@@ -158,15 +157,15 @@ def stratified_band(
 ) -> Band:
     """Return percentile intervals of k statistics, moved outwards for few runs.
 
-    Resamples of n runs vary (n - 1) / n as much as they should, and with few runs the spread itself
-    is uncertain: the percentiles are those of a Student's t of ``tasks * (runs - 1)`` degrees of
-    freedom, stretched accordingly [@hesterberg2015teachers]. One run has no interval (NaN).
+    The variance of resamples of n runs is too small by a factor of (n - 1) / n, and uncertain for
+    few runs. The percentiles are therefore those of Student's t with ``tasks * (runs - 1)`` degrees
+    of freedom, scaled accordingly [@hesterberg2015teachers]. One run has no interval (NaN).
 
     Args:
-        statistic: A function of the counts; all 1 for the estimate itself.
-        runs: Runs per task.
-        tasks: Tasks, drawn independently of each other.
-        level: Coverage of each interval by itself.
+        statistic: Function of the counts, which are all 1 for the estimate.
+        runs: Number of runs per task.
+        tasks: Number of tasks, which are resampled independently.
+        level: Pointwise coverage of each interval.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
     """
@@ -200,10 +199,10 @@ def middle_mean(scores: Array) -> Statistic:
     size = scores.size - 2 * cut
 
     def statistic(counts: Array) -> Array:
-        # With copies in a row, those at places cut .. size + cut - 1 are kept.
+        # Sorted with duplicates, entries cut .. size + cut - 1 are included.
         last = np.cumsum(counts.reshape(len(counts), -1)[:, order], axis=1)
-        kept = np.diff(np.clip(last, cut, cut + size), axis=1, prepend=cut)
-        return (kept @ ascending / size)[:, None]
+        included = np.diff(np.clip(last, cut, cut + size), axis=1, prepend=cut)
+        return (included @ ascending / size)[:, None]
 
     return statistic
 

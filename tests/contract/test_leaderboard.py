@@ -35,10 +35,10 @@ def test_leaderboard_accepts_an_agent_and_refuses_a_cheat(tmp_path: Path) -> Non
         output = gp("leaderboard", "judge", "--agent", agent, "--workers", "2")
         assert f"hidden-seed {verdict}" in output
         head = output.split()[-1]
-    assert "it knows the public seeds" in output
+    assert "it depends on the public seeds" in output
     output = gp("leaderboard", "check", "--head", head, "--rerun", "1", "--workers", "2")
-    assert "7 lines, 2 submissions: all agree" in output
-    assert "Run again: 8 runs" in output
+    assert "7 lines, 2 submissions: verified" in output
+    assert "Repeated 8 runs" in output
     gp("leaderboard", "build", "--out", "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "hidden-seed" in text

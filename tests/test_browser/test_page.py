@@ -84,7 +84,7 @@ def test_page_filters_by_agent_author_and_tier(page: Any, made: dict[str, Any]) 
     assert agents(page) == [row["agent"] for row in rows(made) if row["tier"] == "replayed"]
     assert page.locator("#count").inner_text() == f"{len(agents(page))} of {len(rows(made))} agents"
     page.fill("#filter", "no such agent")
-    assert page.locator("#ranking .empty").inner_text() == "No agent passes the filter."
+    assert page.locator("#ranking .empty").inner_text() == "No agents match the filter."
 
 
 def test_page_legend_shows_and_hides_curves(page: Any) -> None:

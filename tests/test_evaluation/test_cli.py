@@ -119,7 +119,7 @@ def test_help_names_every_command() -> None:
         (["envs", "PeriodicGP-RideShare-v0"], {"## Rewards"}),
         (["agents"], {*(f"{name} " for name in names()), "knows the season"}),
         (["agents", "phase-ts"], {"  period = None", "  scale = None", "  box_arms = 20"}),
-        (["agents", "ppo"], {"other argument of stable_baselines3.PPO is a setting"}),
+        (["agents", "ppo"], {"other argument of stable_baselines3.PPO is also a setting"}),
     ],
 )
 def test_commands_describe(arguments: list[str], lines: set[str]) -> None:

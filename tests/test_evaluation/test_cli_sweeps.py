@@ -106,7 +106,7 @@ def test_protocols_writes_a_valid_file(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("run", "smok"), "there is no protocol 'smok'; did you mean 'smoke'"),
-        (("run", "x.toml"), "there is no file 'x.toml'"),
+        (("run", "x.toml"), "no such file: 'x.toml'"),
         (("run", "smoke", "--agents", "gp"), "there is no agent 'gp'"),
         (("run", "smoke", "--envs", "PeriodicGP-X-v0"), "there is no environment"),
         (("run", "smoke", "--seeds", "a"), 'seeds must be a text ("0:20"'),
@@ -176,7 +176,7 @@ def test_commands_read_a_store_with_one_finished_run(tmp_path: Path, track: str)
         result = call(*arguments, cwd=tmp_path)
         assert (result.returncode, result.stderr) == (0, ""), arguments
     compared = call("compare", "random", "ucb1", cwd=tmp_path).stdout
-    assert "no world and seed on which both are finished" in compared
+    assert "no common finished runs" in compared
     exported = pd.read_csv(tmp_path / "x.csv")
     assert list(exported) == STEPS
     assert len(exported) == len(pd.read_parquet(tmp_path / "x.parquet"))

@@ -77,7 +77,7 @@ def test_sweep_survives_a_lost_worker(two_workers: Cluster, tmp_path: Path) -> N
 def test_sweep_stops_without_a_scheduler(two_workers: Cluster, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
     lose = at_work(two_workers.scheduler.kill)
-    with pytest.raises(SweepStoppedError, match="was lost; give the same command again"):
+    with pytest.raises(SweepStoppedError, match="was lost; run the same command again"):
         run(
             protocol("Good:pause=0.02"),
             dask=two_workers.address,
@@ -130,5 +130,5 @@ def test_ctrl_c_ends_a_local_cluster(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in out + err
-    assert "Run the same command again to go on." in out
+    assert "Run the same command again to continue." in out
     assert not (tmp_path / "imported").exists()

@@ -126,5 +126,7 @@ def test_runs_with_delay_equal_those_of_play(isolation: str) -> None:
 
 def test_training_rejects_delay() -> None:
     agent = {"name": "gp-ucb", "track": "pretrained", "training_steps": 100}
-    with pytest.raises(ProtocolError, match="cannot be trained in 'late', where rewards come late"):
+    with pytest.raises(
+        ProtocolError, match="cannot be trained in 'late': delayed rewards are not supported"
+    ):
         runs_of(protocol([agent], delay=3))

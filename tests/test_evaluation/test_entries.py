@@ -184,9 +184,9 @@ def test_entries_take_tables(notebook: types.ModuleType) -> None:
             lambda m: types.SimpleNamespace(act=1),
             "a class .not its instance. or a table, got namespace",
         ),
-        (lambda m: m.outer(), "define it at the top of a file or cell"),
-        (lambda m: partial(m.Whole, 3), "settings are given by name"),
-        (lambda m: int, r"int is not an agent: its class has no act\(\) and no update\(\)"),
+        (lambda m: m.outer(), "define it at the top level of a file or cell"),
+        (lambda m: partial(m.Whole, 3), "settings must be keyword arguments"),
+        (lambda m: int, r"int is not an agent: its class lacks act\(\) and update\(\)"),
         (
             lambda m: partial(m.Whole, foo=1),
             "Whole has no setting 'foo'; its settings",
@@ -226,8 +226,8 @@ def test_check_accepts_agents_that_can_be_trained(file: Path, agent: str) -> Non
     [
         ("mine:Whole:windw=3", "Whole has no setting 'windw' .did you mean 'window'?"),
         ("mine:Needy", "Needy needs a setting: .*Needy:size=..."),
-        ("mine:Base", r"is not an agent: its class has no update\(\)"),
-        ("mine:Alone", r"cannot be made: its class needs def __init__\(self, problem, rng\)"),
+        ("mine:Base", r"is not an agent: its class lacks update\(\)"),
+        ("mine:Alone", r"cannot be created: its class needs def __init__\(self, problem, rng\)"),
         ("mine:Missing", "has no 'Missing'"),
         ("mine:Odd", 'write "arms" or "box"'),
         ("nowhere.py:Agent", "file 'nowhere.py' does not exist"),

@@ -71,7 +71,7 @@ def test_protocol_is_restricted_to_fitting_worlds(code: Path) -> None:
     assert checked_agents(protocol, trusted=True) is protocol
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random", f"{code}:Base"]})
     assert [entry.envs for entry in checked_agents(both, trusted=True).agents] == [(), (ARMS,)]
-    with pytest.raises(ProtocolError, match=r"takes boxes .* only, and no world here has any"):
+    with pytest.raises(ProtocolError, match=r"supports boxes .* only, and no world has them"):
         checked_agents(
             Protocol.from_dict({"envs": [ARMS], "agents": [f"{code}:Boxes"]}), trusted=True
         )
@@ -124,7 +124,7 @@ def test_results_name_failing_agents_without_a_rank(tmp_path: Path) -> None:
 def test_submit_rejects_an_agent_of_some_worlds(folder: Path, tmp_path: Path) -> None:
     entry = Protocol.from_dict({"envs": [ARMS], "agents": [f"{folder}/mine.py:ArmsOnly"]}).agents[0]
     both = Protocol.from_dict({"envs": [ARMS, BOX], "agents": ["random"], "seeds": "0:1"})
-    with pytest.raises(BundleError, match=f"ArmsOnly does not take the actions of {BOX}"):
+    with pytest.raises(BundleError, match=f"ArmsOnly does not support the actions of {BOX}"):
         submit(entry, both, tmp_path / "bundle", authors=["A"])
     assert list(tmp_path.iterdir()) == []
 

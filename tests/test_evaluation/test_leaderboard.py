@@ -121,12 +121,12 @@ MANIFESTS = [
     ({"link": "file:///etc/passwd"}, r"https.* - at `\$.link`"),
     ({"track": "magic"}, "matching regex"),
     ({"challenge": DIGEST}, "another protocol"),
-    ({"steps_sha256": DIGEST}, "does not have the SHA-256"),
+    ({"steps_sha256": DIGEST}, "does not match its SHA-256"),
     ({"source_sha256": "../../etc/passwd"}, "matching regex"),
     ({"training_steps": -1}, r"Expected `int` >= 0 - at `\$.training_steps`"),
-    ({"training_steps": 640}, 'for the track "pretrained"'),
+    ({"training_steps": 640}, 'require the track "pretrained"'),
     ({"runs": [{"env": "x"}]}, r"missing required field `seed` - at `\$.runs\[0\]`"),
-    ({"runs": []}, "not all runs"),
+    ({"runs": []}, "not exactly the runs"),
     ({"x" * 2_000_000: 1}, "unknown field `x{50,300}$"),
     ({"\x1b[2J": 1}, r"unknown field ` \[2J`"),
     ({"settings": {"a": "\ud800"}}, "truncated|surrogate|escape"),
@@ -148,7 +148,7 @@ def test_verify_refuses_a_forged_manifest(bundle: Path, change: dict, reason: st
     [
         ({"seed": True}, "got `bool`"),
         ({"regret": -1.0}, "Expected `float` >= 0.0"),
-        ({"regret": 1e308}, "is claimed as 1e+308"),
+        ({"regret": 1e308}, "is claimed to be 1e+308"),
         ({"regret": None}, "got `null`"),
         ({"seconds": 2e9}, "Expected `float` <= 1000000000.0"),
     ],
@@ -160,7 +160,7 @@ def test_verify_refuses_a_forged_run(bundle: Path, change: dict, reason: str) ->
 
 def test_verify_refuses_a_pretrained_agent_in_the_track_online(bundle: Path) -> None:
     edit(bundle, agent="auto-gp-ucb", settings={"prior": "madrid"})
-    with pytest.raises(ProtocolError, match='its track is "pretrained"'):
+    with pytest.raises(ProtocolError, match='its track must be "pretrained"'):
         verify(bundle, PROTOCOL)
 
 
@@ -168,7 +168,7 @@ def test_verify_refuses_missing_and_repeated_runs(bundle: Path) -> None:
     runs = runs_of(bundle)
     for forged in ([*runs[:-1], runs[0]], runs[:-1], runs[::-1]):
         edit(bundle, runs=forged)
-        assert "not all runs of the protocol" in refusal(bundle)[1]
+        assert "not exactly the runs of the protocol" in refusal(bundle)[1]
 
 
 ARMS, BOX = PROTOCOL.envs[0].label, PROTOCOL.envs[1].label
@@ -245,5 +245,5 @@ def test_verify_needs_the_submitted_code(tmp_path: Path) -> None:
         rerun()
     assert rerun(f"{own}:EpsilonGreedy")
     own.write_text(own.read_text() + "\n\nother = 1\n")
-    with pytest.raises(LeaderboardError, match=r"unchanged, is needed to run it"):
+    with pytest.raises(LeaderboardError, match=r"requires its submitted code, unchanged"):
         rerun(f"{own}:EpsilonGreedy")

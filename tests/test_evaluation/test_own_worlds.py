@@ -95,7 +95,7 @@ def test_own_world_of_a_script_needs_one_process(
     kwargs["world"] = "__main__:Pier"
     monkeypatch.setattr(sys.modules["__main__"], "Pier", sys.modules["pier_c"].Pier, raising=False)
     mine = protocol(folder, "PeriodicGP-pier_c-v0")
-    with pytest.raises(ProtocolError, match=r"file of its own .* or run with workers=0"):
+    with pytest.raises(ProtocolError, match=r"separate file .* or run with workers=0"):
         evaluation.run(mine, workers=1)
     assert evaluation.run(mine, workers=0).failures == []
 
@@ -117,8 +117,8 @@ def test_own_world_knows_its_module(folder: Path) -> None:
     ("world", "sentence"),
     [
         ("peer:PeriodicGP-Pier-v0", "no module 'peer' is installed, and none is in the current"),
-        ("pier.py:PeriodicGP-Pier-v0", "with its module, not with its file: pier:PeriodicGP-Pier"),
-        ("PeriodicGP-Pier-v0", "is named with its module: my_module:PeriodicGP-Pier-v0"),
+        ("pier.py:PeriodicGP-Pier-v0", "module of the world, not its file: pier:PeriodicGP-Pier"),
+        ("PeriodicGP-Pier-v0", "include its module: my_module:PeriodicGP-Pier-v0"),
         ("broken:PeriodicGP-Pier-v0", r"cannot import 'broken': ZeroDivisionError.*broken.py, lin"),
         ("needy:PeriodicGP-Pier-v0", "cannot import 'needy': No module named 'nowhere_at_all'"),
     ],

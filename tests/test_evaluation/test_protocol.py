@@ -185,10 +185,13 @@ def test_protocol_loads_without_agents() -> None:
         ({"agents": [{"name": "random", "track": "fast"}]}, "track must be one of online"),
         (
             {"agents": [{"name": "auto-gp-ucb:prior=madrid", "track": "online"}]},
-            "auto-gp-ucb with these settings starts from what was learned elsewhere",
+            "auto-gp-ucb with these settings has a learned prior",
         ),
         ({"agents": ["random", {"name": "random"}]}, "agents has 'random' twice"),
-        ({"agents": [{"name": "random", "label": "oracle"}]}, "'oracle' is a reference row"),
+        (
+            {"agents": [{"name": "random", "label": "oracle"}]},
+            "'oracle' is the label of a reference row",
+        ),
         ({"seeds": "0:99999999999999999999"}, "seeds must be"),
         ({"seeds": "a:b"}, "seeds must be .* from 0 on, got 'a:b'"),
         ({"seeds": [-1]}, r"seeds must be .* from 0 on, got \[-1\]"),

@@ -120,7 +120,7 @@ def test_overall_orders_ties_as_the_protocol() -> None:
         (lambda r: r.plot(["x"]), r"kind must be one of curves, phases, profiles, got \['x'\]"),
         (lambda r: r.plot(envs=3), r"envs must be a list, got 3: write envs=\[...\]"),
         (lambda r: r.plot(envs=[["x"]]), r"no environment \['x'\] here; there are world 0"),
-        (lambda r: r.plot(agents=[]), "agents must not be empty: leave it out to have all"),
+        (lambda r: r.plot(agents=[]), "agents must not be empty: omit it to select all"),
         (lambda r: r.regrets("wrld 1"), "no task 'wrld 1' here; did you mean 'world 1'"),
         (lambda r: r.curves("wrld 1", "c"), "no task 'wrld 1' here; did you mean 'world 1'"),
         (lambda r: r.curves("world 1", "d"), "no agent 'd' in the track online; there are <b>"),
@@ -257,7 +257,7 @@ def test_saved_totals_give_the_same_tables(varied: Results, tmp_path: Path, poin
     else:
         with pytest.raises(NothingToDrawError, match="load the store, or totals saved with points"):
             again.plot()
-    with pytest.raises(NothingToDrawError, match="phases need all steps"):
+    with pytest.raises(NothingToDrawError, match="phases require all steps"):
         again.plot("phases")
 
 

@@ -53,8 +53,8 @@ def test_sandbox_reports_failures() -> None:
         "Leaves": "SystemExit: enough",
         "Eats": "memory",
         "WrongType": "left",
-        "Rambles": "the agent's process gave no answer to the question",
-        "AnswersAhead": "spoke before it was asked",
+        "Rambles": "the agent's process gave an invalid answer",
+        "AnswersAhead": "answered before the question",
     }
     failures = reasons(run(protocol(*expected, seeds="0:1"), workers=2, isolation="sandbox"))
     assert {name for name, text in expected.items() if text in failures[name]} == set(expected)
@@ -172,7 +172,7 @@ def test_sandbox_imports_packages_from_their_source(tmp_path: Path, monkeypatch)
 def test_sandbox_rejects_a_forged_start_failure(tmp_path: Path) -> None:
     """An agent that could report one would not have failed."""
     reason = answer(tmp_path, f"raise type({sandbox.DID_NOT_START!r}, (Exception,), {{}})('x')")
-    assert reason.startswith("the agent says: ")
+    assert reason.startswith("the agent reports: ")
 
 
 @needs_sandbox

@@ -113,8 +113,8 @@ def test_worker_rejects_other_data_or_code(track: str) -> None:
     runs = runs_of(protocol("random", agents=["random", learning]))
     run = next(run for run in runs if run.track == track)
     assert execute(run).reason is None
-    assert "other data than the driver" in execute(replace(run, data="x")).reason
-    assert "other code than the driver" in execute(replace(run, sources="x")).reason
+    assert "the data of this worker differ" in execute(replace(run, data="x")).reason
+    assert "the code of this worker differs" in execute(replace(run, sources="x")).reason
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -177,7 +177,10 @@ def test_sweep_survives_a_killed_worker(tmp_path: Path) -> None:
         ({"seeds": 3}, r"seeds must be a text .* or a list .*, got 3"),
         ({"seeds": np.array([0.5])}, "seeds must be .* whole numbers from 0 on"),
         *(({"workers": n}, "workers must be a whole number") for n in (-1, "2", 1.5, True)),
-        ({"protocol": 3}, "protocol must be a Protocol, the name of one or the path .*, got 3"),
+        (
+            {"protocol": 3},
+            "protocol must be a Protocol, the name of a built-in one or the path .*, got 3",
+        ),
         ({"store": 3}, "store must be the path of a file, a Store or None, got 3"),
         ({"envs": "PeriodicGP-RideShare-v0"}, r"envs must be a list, .*: write envs=\[...\]"),
         ({"envs": 3}, r"envs must be a list, got 3: write envs=\[...\]"),

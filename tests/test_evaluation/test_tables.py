@@ -104,17 +104,17 @@ def test_table_of_few_runs_has_a_note_and_no_intervals(runs: int) -> None:
     bounds = frame.filter(regex="_(low|high)$")
     assert bounds.isna().all(axis=None)
     assert frame["regret"].notna().all()
-    note = "No intervals: they need at least 5 runs."
+    note = "No intervals: they require at least 5 runs."
     assert str(frame).count(note) == str(few.compare("a", "b")).count(note) == 2
     assert "intervals" not in str(results({"a": A}).table())
-    assert "<p>No intervals: they need at least 5 runs.</p>" in frame._repr_html_()
+    assert "<p>No intervals: they require at least 5 runs.</p>" in frame._repr_html_()
     assert "<p>" not in results({"a": A}).table()._repr_html_()
 
 
 @pytest.mark.parametrize(
     ("runs", "note"),
     [
-        (2, "No intervals: over 2 tasks they need at least 3 runs each."),
+        (2, "No intervals: over 2 tasks they require at least 3 runs each."),
         (
             3,
             "Intervals over all tasks: the 3 runs of each of 2 tasks count together. "

@@ -82,9 +82,7 @@ def test_tables_show_the_cost_of_training() -> None:
 def test_training_fails_beyond_its_budget() -> None:
     results = run(protocol(trained("Overspends", 640), "random"), workers=1)
     reasons = {(run.track, run.reason) for run in results.failures}
-    assert any(
-        "more interactions than training_steps allows" in r for t, r in reasons if t == TRAINING
-    )
+    assert any("exceeds the budget of training_steps" in r for t, r in reasons if t == TRAINING)
     assert ("pretrained", "its training failed") in reasons
     assert {run.agent for run in results.runs if run.reason is None} == {"random", "references"}
 
@@ -160,10 +158,13 @@ def test_budget_ends() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"agents": [{"name": "ppo", "training_steps": 10}]}, 'of the track "pretrained"'),
+        ({"agents": [{"name": "ppo", "training_steps": 10}]}, 'require the track "pretrained"'),
         ({"agents": [trained("ppo", -1)]}, "Expected `int` >= 0 .*training_steps"),
-        ({"agents": [{"name": "random", "envs": ["elsewhere"]}]}, "names no world: 'elsewhere'"),
-        ({"agents": [trained("ppo", 10)], "seeds": [TRAINING_SEED]}, "are for training"),
+        (
+            {"agents": [{"name": "random", "envs": ["elsewhere"]}]},
+            "has the unknown world 'elsewhere'",
+        ),
+        ({"agents": [trained("ppo", 10)], "seeds": [TRAINING_SEED]}, "are reserved for training"),
     ],
 )
 def test_protocol_rejects_bad_training(change: dict, message: str) -> None:
@@ -172,7 +173,7 @@ def test_protocol_rejects_bad_training(change: dict, message: str) -> None:
 
 
 def test_training_needs_worlds_that_vary() -> None:
-    with pytest.raises(ProtocolError, match="it replays data, so there are no other worlds"):
+    with pytest.raises(ProtocolError, match="it replays data, so no other worlds"):
         runs_of(protocol(trained("ppo", 100), envs=["PeriodicGP-Replay-v0"]))
 
 

@@ -26,7 +26,7 @@ FAMILIES = {
     "GP, static": "Gaussian processes without seasons.",
     "arms, stationary": "Bandits for arms whose means stay.",
     "arms, forgetting": "Bandits for arms that look at recent rewards only.",
-    "arms, change detection": "Bandits for arms that start anew when something has changed.",
+    "arms, change detection": "Bandits for arms that restart when a change is detected.",
     "arms, periodic": "Bandits for arms whose means repeat.",
     "arms, many": "Bandits for more arms than can be tried.",
     "linear, changing": "Linear bandits that follow changes.",

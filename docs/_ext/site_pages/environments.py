@@ -27,7 +27,7 @@ INFO = {
     "optimal_reward": "That of the best action.",
     "optimal_action": "The best action.",
     "data_source": "Where rewards come from: `measurements`, `simulator`, `example`, ...",
-    "data_notes": "What was done to the data: gaps that were filled, and the like.",
+    "data_notes": "Changes made to the data, such as filled gaps.",
     "warm_start": "Arrays `t`, `action` and `reward` of decisions made before the start.",
 }
 LENGTH = (
@@ -150,7 +150,7 @@ def _facts(one: Environment) -> str:
         ("Period", periods),
         ("Horizon", f"{env.horizon:,} steps"),
         ("Noise", f"`{one.defaults.get('noise', 'gaussian')}`, deviation {_noise(env)}"),
-        ("Data", "drawn anew for every seed" if env.setup.origin is None else _origin(env)),
+        ("Data", "drawn for every seed" if env.setup.origin is None else _origin(env)),
         ("World", f"`{one.world.__module__}.{one.world.__qualname__}`"),
     ]
     return md.table(("", "with its defaults"), rows)

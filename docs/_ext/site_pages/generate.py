@@ -60,7 +60,7 @@ def all_pages(cache: Path) -> dict[str, str]:
 
 
 def write_if_changed(path: Path, text: str) -> None:
-    """Leave a file alone that says this already: Sphinx reads anew what is newer."""
+    """Write a file only if its content differs, since Sphinx rebuilds newer files."""
     if not path.is_file() or path.read_text("utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")

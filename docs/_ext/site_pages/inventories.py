@@ -25,7 +25,7 @@ def mapping(
     """A value of ``intersphinx_mapping`` that needs no network.
 
     What cannot be fetched is taken for an empty inventory, which this writes: types of that project
-    have no links then, and Sphinx says so in a note, where it would warn otherwise.
+    have no links then, and Sphinx issues a note instead of a warning.
 
     Args:
         folder: Where the empty inventory goes.

@@ -32,14 +32,14 @@ class InContextUCB(Saveable):
 
         beforehand: draw worlds from a prior, lives in them, and train a transformer to tell the
             mean and the deviation of f(a, t) from what was seen before
-        at 4, 8, 16, ... rewards: mean and deviation of the rewards <- those so far; read all anew
+        at 4, 8, 16, ... rewards: mean and deviation of the rewards <- those so far; read all again
         mu, sigma <- what the transformer says of each arm now, given all past (t, a, reward)
         a_t <- argmax_a mu(a) + width sigma(a); observe y_t, read it
 
     Nothing is fitted in a life: learning is reading. The network sees how two decisions relate (the
     same arm, near, the same phase, how long ago), no numbers of arms and no times, so it takes any
     number of arms and any period. Until there is a scale, arms are tried at random. It remembers
-    ``window`` decisions at most: then it forgets the older half, and reads the rest anew. Only the
+    ``window`` decisions at most: then it forgets the older half, and reads the rest again. Only the
     main season is looked at, and none is searched for where none is known; contexts are ignored.
 
     Reference: [@muller2022transformers] for networks that are fitted to a prior,
@@ -120,7 +120,7 @@ class InContextUCB(Saveable):
             self._read(len(self._history) - 1)
 
     def rebuild(self) -> None:
-        """Read all that is remembered, anew; first make a scale of it, if it is time."""
+        """Read all stored rewards again, after computing their scale if it is due."""
         rewards = np.array([row[2] for row in self._history])
         if len(rewards) >= self._next:
             self._mean, self._deviation = float(rewards.mean()), float(rewards.std()) or 1.0

@@ -4,7 +4,7 @@ Each is an upper confidence bound on kernel-weighted means, with random kernels,
 of random choices: from uniform choice to something that is close to a good agent. None sees a mean
 reward: a choice that knew it would tell the network which arms are good, and it would believe its
 own choices later. The exception is marked: a warm start may be the best arms, as in Madrid, and its
-tokens say that somebody else decided.
+tokens mark decisions of another policy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Life:
     Attributes:
         arms: The arm of every step, shape (steps,).
         rewards: Its reward.
-        warm: How many of the first steps somebody else decided.
+        warm: Number of first steps that another policy decided.
     """
 
     arms: NDArray[np.intp]

@@ -105,7 +105,7 @@ class Reader:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew."""
+        """Clear the state."""
         self.count = -1
         self._read(self._network.start[None], None, 0.0, 0.0)
 

@@ -60,7 +60,7 @@ def with_reward(content: Floats, reward: float, *, warm: bool, count: int) -> Fl
     Args:
         content: Of the situation.
         reward: What it gave, scaled.
-        warm: Whether somebody else decided, before the start.
+        warm: True for decisions of another policy before the start.
         count: Decisions before it.
     """
     found = with_count(content, count)

@@ -33,7 +33,7 @@ WARM_UP = 100
 """Steps in which the learning rate grows."""
 LEARNING_RATE, WEIGHT_DECAY, MAX_GRADIENT = 2e-3, 1e-2, 1.0
 LAST_SHARE, HARD_SHARE = 7, 0.5
-"""The last of so many parts of the steps begins anew with a high learning rate, and with this share
+"""The last of so many parts of the steps restarts with a high learning rate, and with this share
 of batches of many arms and much noise: rare in the prior, and slow to learn."""
 REPORT_SECONDS, SAVE_SECONDS = 20.0, 120.0
 

@@ -64,7 +64,7 @@ def read_weights(path: Path = SHIPPED) -> Weights:
     if not isinstance(said, dict) or said.get("sha256") != hashlib.sha256(data).hexdigest():
         raise WeightsError(
             f"the weights {str(path)!r} are not those that the JSON file beside them is about: "
-            "make both anew with python -m periodic_in_context.train"
+            "create both again with python -m periodic_in_context.train"
         )
     return _arrays(data, path)
 

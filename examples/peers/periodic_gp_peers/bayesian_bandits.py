@@ -40,7 +40,7 @@ class _Conjugate(Peer):
         self._agent = library.ContextualAgent(arms, self.policy(library), random_seed=self.seed())
 
     def choose(self, t: float) -> int:
-        """The library's choice; it draws anew, so that equal arms are equally likely."""
+        """Return the library's choice, drawn again so that equal arms are equally likely."""
         self._forget_until(t)
         return self._agent.pull(self.context(t)[None])[0]
 

@@ -16,13 +16,13 @@ FIRST_FIT = 10
 class LightGBMThompson(Peer):
     """Bootstrapped Thompson sampling on boosted trees of LightGBM: one of five decides.
 
-    Each model is trained on the rewards so far, drawn anew with replacement: at first on ten, then
+    Each model is trained on the rewards so far, resampled with replacement: at first on ten, then
     whenever there are ``refit_every`` more. Settings are LightGBM's own but for two that suit few
     rewards: leaves may hold ``leaf`` of them (its least is 20), and bins one (3).
 
     Args:
         models: How many.
-        refit_every: Rewards after which all are trained anew.
+        refit_every: Rewards after which all are trained again.
         leaf: The least number of rewards in a leaf.
         common: Arguments of :class:`Peer`.
     """
