@@ -34,6 +34,8 @@ demo: $(VENV)/.core
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -j auto docs out/site
 	PERIODIC_GP_REQUIRE_SITE=1 $(PYTEST) -m '' tests/test_site
+	@words=$$(cat $$(git ls-files 'docs/*.md') README.md CONTRIBUTING.md | wc -w); echo "$$words words of documents (at most 45000)"; \
+	[ $$words -le 45000 ]
 
 # Run what is missing for the page of a study and write its data: `make study NAME=zoo`. Finished runs stay in
 # out/studies. Then commit studies/data.
@@ -64,6 +66,9 @@ test-all: docs lint
 	$(PYTEST) -m ''
 	$(MAKE) peers-light
 
+# Words that the packages, studies and documents avoid; the last check of `lint` finds them.
+AVOIDED := whoever|nobody|somebody|anew|lest|begun|the like|what came of it
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,6 +76,8 @@ lint: $(VENV)/.dev
 	$(BIN)/repo-review . --show err
 	$(BIN)/codespell
 	$(BIN)/zizmor --offline --quiet .github
+	@! git grep -InwiE '$(AVOIDED)' -- periodic_envs agents evaluation periodic_decisions studies docs examples '*.md' \
+	    || { echo "replace the words above by standard technical English (AVOIDED in the Makefile)"; exit 1; }
 
 # The lowest versions that pyproject.toml promises, and the newest that there are, of everything, torch
 # included (some GB): the quick tests, the worlds, the commands and RL, in environments of their own.
