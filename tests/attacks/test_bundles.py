@@ -51,7 +51,7 @@ def test_verify_refuses_actions_chosen_with_hindsight(bundle: Path) -> None:
 @pytest.mark.parametrize("agent", ["os:system", "../../evil.py:Agent", "evil:Agent", "agents:load"])
 def test_verify_imports_nothing_that_a_bundle_names(bundle: Path, agent: str) -> None:
     edit(bundle, agent=agent, source_sha256="0" * 64)
-    with pytest.raises(LeaderboardError, match="is needed to run it"):
+    with pytest.raises(LeaderboardError, match="requires its submitted code"):
         verify(bundle, PROTOCOL, rerun=1, workers=1)
 
 
