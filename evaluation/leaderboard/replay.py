@@ -29,7 +29,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Replay:
+class RunReplay:
     """Run of a protocol, to be replayed with the actions of any agent.
 
     Attributes:
@@ -74,11 +74,11 @@ class Replay:
         return reference_columns(self.world)
 
 
-def replays(protocol: Protocol) -> list[Replay]:
+def replays(protocol: Protocol) -> list[RunReplay]:
     """Return the runs of a submission, ordered by seed as in ``runs_of``."""
     worlds = {entry.label: protocol.world(entry).make() for entry in protocol.envs}
     return [
-        Replay(entry.label, seed, worlds[entry.label])
+        RunReplay(entry.label, seed, worlds[entry.label])
         for seed in protocol.seeds
         for entry in protocol.envs
         if seed in protocol.seeds_of(entry)
@@ -97,7 +97,7 @@ def uniform_regrets(protocol: Protocol, seeds: Sequence[int] = ()) -> dict[tuple
     return {(run.env, run.seed): float(run.references()[UNIFORM].sum()) for run in runs}
 
 
-def write_steps(runs: Sequence[Replay], actions: Sequence[NDArray[Any]]) -> bytes:
+def write_steps(runs: Sequence[RunReplay], actions: Sequence[NDArray[Any]]) -> bytes:
     """Return the packed actions of runs."""
     blanks = [run.blank() for run in runs]
     return pack(
@@ -108,12 +108,12 @@ def write_steps(runs: Sequence[Replay], actions: Sequence[NDArray[Any]]) -> byte
     )
 
 
-def max_step_bytes(runs: Sequence[Replay]) -> int:
+def max_step_bytes(runs: Sequence[RunReplay]) -> int:
     """Return an upper bound on the size of the steps, packed or unpacked."""
     return int(1.01 * sum(run.blank().nbytes + 200 for run in runs)) + 200
 
 
-def read_steps(data: bytes, runs: Sequence[Replay]) -> list[NDArray[Any]]:
+def read_steps(data: bytes, runs: Sequence[RunReplay]) -> list[NDArray[Any]]:
     """Return the actions of every run from untrusted bytes.
 
     Raises:

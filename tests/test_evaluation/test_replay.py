@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.replay import (
-    Replay,
+    RunReplay,
     max_step_bytes,
     read_steps,
     replays,
@@ -68,7 +68,7 @@ def test_uniform_regrets_are_those_of_the_references() -> None:
 )
 def test_read_steps_returns_written_steps(world: str, arguments: dict, dtype: str) -> None:
     env = gym.make(world, **arguments).unwrapped
-    runs, rng = [Replay("a", 0, env), Replay("b", 1, env)], np.random.default_rng(0)
+    runs, rng = [RunReplay("a", 0, env), RunReplay("b", 1, env)], np.random.default_rng(0)
     assert runs[0].blank().dtype == dtype
     if env.public.n_actions:
         chosen = [rng.integers(env.public.n_actions, size=env.horizon) for _ in runs]
