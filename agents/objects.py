@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from agents.arrays import Rng
 from agents.checks import require
+from agents.errors import CodedError
 
 MAX_ARMS = 100_000
 TRUSTED = ("agents.base", "agents.gp.", "agents.zoo.", "agents.auto.")
@@ -37,7 +38,7 @@ SCALARS = {np.dtype(code).name: np.dtype(code).type for code in "?bhilBHILefd"}
 Arrays = dict[str, NDArray[Any]]
 
 
-class SavedAgentError(ValueError):
+class SavedAgentError(CodedError, ValueError):
     """Invalid file of a saved agent, or an agent that cannot be saved."""
 
 
@@ -61,12 +62,15 @@ def unpack(header: dict[str, Any], arrays: Arrays, cls: type[Any]) -> Any:
     """
     if header["version"] != _version():
         raise SavedAgentError(
+            "wrong-version",
             f"it was written by version {header['version']} of periodic-gp, "
-            f"and this is version {_version()}"
+            f"and this is version {_version()}",
         )
     restored = _Reader(header["nodes"], arrays, cls).value([0])
     if not isinstance(restored, cls):
-        raise SavedAgentError(f"it contains {restored!r:.60}, not an object of {place_of(cls)}")
+        raise SavedAgentError(
+            "wrong-class", f"it contains {restored!r:.60}, not an object of {place_of(cls)}"
+        )
     return restored
 
 
@@ -124,7 +128,9 @@ class _Writer:
     def _array(self, value: NDArray[Any], path: str) -> list[Any]:
         """Return a node of an array or of a view."""
         if value.dtype.kind not in "biuf":
-            raise SavedAgentError(f"cannot save {path}: it is an array of {value.dtype}")
+            raise SavedAgentError(
+                "cannot-save", f"cannot save {path}: it is an array of {value.dtype}"
+            )
         owner = value
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
@@ -142,8 +148,9 @@ class _Writer:
         known = value is self._root or _trusted_class(place, type(self._root)) is type(value)
         if not known or isinstance(value, Enum):
             raise SavedAgentError(
+                "cannot-save",
                 f"cannot save {path} ({value!r:.60}): an attribute must be a number, a string, an "
-                "array, a collection of these, or an object of a class of the agent's own package"
+                "array, a collection of these, or an object of a class of the agent's own package",
             )
         if isinstance(value, tuple):
             return ["named", place, self._all(value, path)]
@@ -211,15 +218,17 @@ class _Reader:
                 for name, item in state.items():
                     object.__setattr__(made, name, self.value(item))
                 return made
-        raise SavedAgentError(f"it has an unknown node, {self._nodes[number]!r:.60}")
+        raise SavedAgentError(
+            "damaged-file", f"it has an unknown node, {self._nodes[number]!r:.60}"
+        )
 
     def _class(self, number: int, place: str) -> Any:
         cls = _trusted_class(place, self._root_class) if number else self._root_class
         if cls is None:
             raise SavedAgentError(
+                "unknown-class",
                 f"it contains an object of {place}, which is not an imported class of this "
-                "package or "
-                "of the agent's package"
+                "package or of the agent's package",
             )
         return cls
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from agents.arrays import Rng
 from agents.base import Agent, Problem, Trainable
+from agents.errors import CodedError
 from agents.from_source import import_from_source, load_file
 from agents.notation import NotationError, parse_settings, written_settings
 
@@ -112,7 +113,7 @@ BUILT_IN: dict[str, Entry] = {
 _PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*))?$")
 
 
-class UnknownAgentError(ValueError):
+class UnknownAgentError(CodedError, ValueError):
     """Unknown name of an agent, or a module or file without the agent."""
 
 
@@ -133,20 +134,20 @@ class AgentSpec:
         name, _, settings = text.partition(":")
         if text.endswith(":"):
             raise UnknownAgentError(
-                f"expected settings or a class after the last colon of {text!r}"
+                "invalid-settings", f"expected settings or a class after the last colon of {text!r}"
             )
         if name not in BUILT_IN and name not in names():
             match = _PATH.match(text)
             if match is None and name.endswith(".py"):
-                raise UnknownAgentError(f"the class is missing: give {name}:Class")
+                raise UnknownAgentError("missing-class", f"the class is missing: give {name}:Class")
             if match is None:
-                raise UnknownAgentError(_unknown(name))
+                raise UnknownAgentError("unknown-agent", _unknown(name))
             name = f"{match['place']}:{match['name']}"
             settings = match["settings"] or ""
         try:
             return cls(name, parse_settings(settings))
         except NotationError as error:
-            raise UnknownAgentError(str(error)) from None
+            raise UnknownAgentError("invalid-settings", str(error)) from None
 
     def __str__(self) -> str:
         return self.name + written_settings(self.settings)
@@ -160,7 +161,9 @@ class AgentSpec:
         """Make a new agent, or one with the result of its training."""
         factory = find_class(self.name)
         if not callable(factory):
-            raise UnknownAgentError(f"{self.name} is not a class or function that makes an agent")
+            raise UnknownAgentError(
+                "not-an-agent", f"{self.name} is not a class or function that makes an agent"
+            )
         self.check_settings(settings_of(factory))
         agent: Agent = (
             factory(problem, rng, **self.settings)
@@ -169,7 +172,7 @@ class AgentSpec:
         )
         if not isinstance(agent, Agent):
             raise UnknownAgentError(
-                f"{self.name} does not make an agent: it needs act() and update()"
+                "not-an-agent", f"{self.name} does not make an agent: it needs act() and update()"
             )
         return agent
 
@@ -188,7 +191,8 @@ class AgentSpec:
         agent_class = find_class(self.name)
         if not isinstance(agent_class, Trainable):
             raise UnknownAgentError(
-                f"{self.name} cannot be trained: it has no train() and after_training()"
+                "not-trainable",
+                f"{self.name} cannot be trained: it has no train() and after_training()",
             )
         return agent_class
 
@@ -200,12 +204,15 @@ class AgentSpec:
             close = difflib.get_close_matches(setting, allowed, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise UnknownAgentError(
+                "unknown-setting",
                 f"{self.name} has no setting {setting!r}{hint}; "
-                f"its settings are {', '.join(allowed) or 'none'}"
+                f"its settings are {', '.join(allowed) or 'none'}",
             )
         for setting, default in allowed.items():
             if default is REQUIRED and setting not in self.settings:
-                raise UnknownAgentError(f"{self.name} needs a setting: {self.name}:{setting}=...")
+                raise UnknownAgentError(
+                    "missing-setting", f"{self.name} needs a setting: {self.name}:{setting}=..."
+                )
 
 
 class Required:
@@ -289,28 +296,34 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     """Return the class or function of a name or a ``place:Class``."""
     place, _, attribute = place_of(name).partition(":")
     if not attribute:
-        raise UnknownAgentError(_unknown(name))
+        raise UnknownAgentError("unknown-agent", _unknown(name))
     if place.endswith(".py") and not Path(place).is_file():
         raise UnknownAgentError(
-            f"cannot find the agent {name!r}: the file {place!r} does not exist"
+            "file-not-found", f"cannot find the agent {name!r}: the file {place!r} does not exist"
         )
     try:
         module = _import(place)
     except Exception as error:  # third-party modules can raise any error
         if isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}."):
             raise UnknownAgentError(
-                f"cannot find the agent {name!r}: no module {error.name!r} is installed"
+                "missing-package",
+                f"cannot find the agent {name!r}: no module {error.name!r} is installed",
             ) from None
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise UnknownAgentError(
+            "cannot-import",
             f"cannot find the agent {name!r}: {type(error).__name__}: {error} "
-            f"({where.filename}, line {where.lineno})"
+            f"({where.filename}, line {where.lineno})",
         ) from error
     if not hasattr(module, attribute):
-        raise UnknownAgentError(f"cannot find the agent {name!r}: {place} has no {attribute!r}")
+        raise UnknownAgentError(
+            "unknown-class", f"cannot find the agent {name!r}: {place} has no {attribute!r}"
+        )
     factory = getattr(module, attribute)
     if not callable(factory):
-        raise UnknownAgentError(f"{name} must be a class or a function that makes an agent")
+        raise UnknownAgentError(
+            "not-an-agent", f"{name} must be a class or a function that makes an agent"
+        )
     return factory
 
 

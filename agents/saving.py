@@ -70,7 +70,9 @@ class Saveable:
         about = {"format": FORMAT, "header": header, "digest": _digest(header, arrays)}
         data = to_bytes(arrays, about)
         if len(data) > MAX_BYTES or len(header) > MAX_HEADER_BYTES // 2:
-            raise SavedAgentError(f"cannot save {str(path)!r}: the agent is too large")
+            raise SavedAgentError(
+                "file-too-large", f"cannot save {str(path)!r}: the agent is too large"
+            )
         _write_atomically(Path(path), data)
 
 
@@ -93,11 +95,12 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
             require(not too_large, f"{setting} must be at most {MAX_NUMBER:,}", value)
         return agent
     except SavedAgentError as error:
-        raise SavedAgentError(f"cannot load {str(path)!r}: {error}") from None
+        raise SavedAgentError(error.code, f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:  # a malicious file can fail anywhere
         raise SavedAgentError(
+            "damaged-file",
             f"cannot load {str(path)!r}: damaged, or not a saved agent "
-            f"({type(error).__name__}: {error})"
+            f"({type(error).__name__}: {error})",
         ) from None
 
 
@@ -110,8 +113,9 @@ def _registered(header: dict[str, Any]) -> type[Saveable]:
     if isinstance(cls, type) and issubclass(cls, Saveable) and place_of(cls) == header["class"]:
         return cls
     raise SavedAgentError(
+        "unknown-agent",
         f"it was saved by {header['class']}, which is not registered under {name!r}: "
-        "load it with load(path, agent_class=...)"
+        "load it with load(path, agent_class=...)",
     )
 
 
@@ -143,19 +147,19 @@ def _write_atomically(path: Path, data: bytes) -> None:
 def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a file, after checking its size."""
     if not path.is_file():
-        raise SavedAgentError("the file does not exist")
+        raise SavedAgentError("file-not-found", "the file does not exist")
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise SavedAgentError(f"larger than {MAX_BYTES:,} bytes")
+        raise SavedAgentError("file-too-large", f"larger than {MAX_BYTES:,} bytes")
     with path.open("rb") as start:
         header_bytes = int.from_bytes(start.read(8), "little")
     if header_bytes > min(size, MAX_HEADER_BYTES):
-        raise SavedAgentError("not a saved agent, or one with too large a header")
+        raise SavedAgentError("wrong-format", "not a saved agent, or one with too large a header")
     with safe_open(path, framework="numpy") as file:
         about = file.metadata() or {}
         arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     if about.get("format") != FORMAT:
-        raise SavedAgentError("not a saved agent")
+        raise SavedAgentError("wrong-format", "not a saved agent")
     if about["digest"] != _digest(about["header"], arrays):
-        raise SavedAgentError("its content is damaged")
+        raise SavedAgentError("damaged-file", "its content is damaged")
     return json.loads(about["header"]), arrays

@@ -43,7 +43,9 @@ class Dask:
         try:
             from distributed import Client, LocalCluster
         except ImportError as error:
-            raise DaskUnavailableError('Dask is not installed: pip install -e ".[dask]"') from error
+            raise DaskUnavailableError(
+                "missing-package", 'Dask is not installed: pip install -e ".[dask]"'
+            ) from error
         self._address, self._cluster = address, None
         self._closed, self._handing_over = False, threading.Lock()
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -60,7 +62,7 @@ class Dask:
             self._client = Client(place, set_as_default=False, timeout=CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
             raise DaskUnavailableError(
-                f"no Dask scheduler answers at {address!r}: {error}"
+                "no-scheduler", f"no Dask scheduler answers at {address!r}: {error}"
             ) from error
 
     def submit(self, run: Run) -> Future[Record]:
@@ -93,14 +95,17 @@ class Dask:
         except KilledWorker:
             future.set_result(Record(run.key, "its Dask workers died", sources=run.sources))
         except (CancelledError, asyncio.CancelledError, OSError):
-            lost = SweepStoppedError(f"the Dask cluster at {self._address!r} was lost; {AGAIN}")
+            lost = SweepStoppedError(
+                "cluster-lost", f"the Dask cluster at {self._address!r} was lost; {AGAIN}"
+            )
             future.set_exception(lost)
         except BaseException as error:  # an unresolved future would block the driver
             future.set_exception(
                 SweepStoppedError(
+                    "unusable-workers",
                     f"the workers of the Dask cluster at {self._address!r} cannot execute runs "
                     f"({type(error).__name__}: {error}): check that this version of periodic-gp "
-                    f"is installed there, and {AGAIN}"
+                    f"is installed there, and {AGAIN}",
                 )
             )
 

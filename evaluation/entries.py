@@ -44,11 +44,11 @@ def entries_of(agents: Collection[AgentArgument]) -> list[Any]:
     Raises:
         ProtocolError: If an item is not an agent that workers can create.
     """
-    every = require_list("agents", agents, ProtocolError)
+    every = require_list("agents", agents, partial(ProtocolError, "not-a-list"))
     try:
         return [agent if isinstance(agent, str) else _table(agent) for agent in every]
-    except ValueError as error:
-        raise ProtocolError(f"agents: {error}") from error
+    except UnknownAgentError as error:
+        raise ProtocolError(error.code, f"agents: {error}") from error
 
 
 def _table(agent: Any) -> dict[str, Any]:
@@ -68,11 +68,14 @@ def _spec(made: Any) -> AgentSpec:
     settings: dict[str, Any] = {}
     while isinstance(made, partial):
         if made.args:
-            raise UnknownAgentError(f"settings must be keyword arguments, got {made!r}")
+            raise UnknownAgentError(
+                "invalid-settings", f"settings must be keyword arguments, got {made!r}"
+            )
         settings, made = {**made.keywords, **settings}, made.func
     if not inspect.isclass(made) and not inspect.isfunction(made):
         raise UnknownAgentError(
-            f"expected a text, an AgentSpec, a class (not its instance) or a table, got {made!r}"
+            "not-an-agent",
+            f"expected a text, an AgentSpec, a class (not its instance) or a table, got {made!r}",
         )
     return AgentSpec(name_of(made), settings)
 
@@ -85,7 +88,9 @@ def name_of(made: Any) -> str:
     """
     if made.__qualname__ != made.__name__ or not made.__name__.isidentifier():
         raise UnknownAgentError(
-            f"workers cannot find {made.__qualname__}: define it at the top level of a file or cell"
+            "not-importable",
+            f"workers cannot find {made.__qualname__}: define it at the top level of a file "
+            "or cell",
         )
     place = f"{made.__module__}:{made.__name__}"
     for name, registered in names().items():
@@ -114,7 +119,7 @@ def checked_agents(protocol: Protocol, *, trusted: bool) -> Protocol:
             for entry in protocol.agents
         )
     except UnknownAgentError as error:
-        raise ProtocolError(f"agents: {error}") from error
+        raise ProtocolError(error.code, f"agents: {error}") from error
     return protocol if checked == protocol.agents else replace(protocol, agents=checked)
 
 
@@ -123,7 +128,9 @@ def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
     name, made = entry.spec.name, find_class(entry.spec.name)
     missing = [f"{method}()" for method in ("act", "update") if not hasattr(made, method)]
     if inspect.isclass(made) and missing:
-        raise UnknownAgentError(f"{name} is not an agent: its class lacks {' and '.join(missing)}")
+        raise UnknownAgentError(
+            "not-an-agent", f"{name} is not an agent: its class lacks {' and '.join(missing)}"
+        )
     entry.spec.check_settings(settings_of(made))
     if entry.training_steps:
         _check_training(entry.spec)
@@ -132,14 +139,18 @@ def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
             inspect.signature(made).bind(None, None, **entry.spec.settings)
         except TypeError:
             raise UnknownAgentError(
+                "wrong-signature",
                 f"{name} cannot be created: its class needs def __init__(self, problem, rng), "
-                "followed by its settings"
+                "followed by its settings",
             ) from None
     worlds = [env.label for env in protocol.envs if entry.takes_part(env.label)]
     taken = tuple(label for label in worlds if accepts(name, protocol.setups[label]))
     if not taken:
         kind = TAKES[str(taken_by(name))]
-        raise UnknownAgentError(f"{entry.label!r} supports {kind} only, and no world has them")
+        raise UnknownAgentError(
+            "unsupported-environment",
+            f"{entry.label!r} supports {kind} only, and no world has them",
+        )
     return entry if len(taken) == len(worlds) else replace(entry, envs=taken)
 
 
@@ -147,7 +158,9 @@ def _check_training(spec: AgentSpec) -> None:
     made: Any = spec.trainable()
     for method in ("train", "after_training"):
         if inspect.isclass(made) and inspect.isfunction(inspect.getattr_static(made, method)):
-            raise UnknownAgentError(f"{method}() of {spec.name} must be a @classmethod")
+            raise UnknownAgentError(
+                "not-a-classmethod", f"{method}() of {spec.name} must be a @classmethod"
+            )
 
 
 def taken_by(name: str) -> str | None:
@@ -161,7 +174,9 @@ def taken_by(name: str) -> str | None:
     except UnknownAgentError:
         return None  # reported by the run
     if takes not in (None, *TAKES):
-        raise ProtocolError(f'agents: {name} has takes = {takes!r}; write "arms" or "box"')
+        raise ProtocolError(
+            "unknown-actions", f'agents: {name} has takes = {takes!r}; write "arms" or "box"'
+        )
     return takes
 
 

@@ -1,7 +1,9 @@
 """Errors that the user can fix."""
 
+from agents.errors import CodedError
 
-class UserError(Exception):
+
+class UserError(CodedError):
     """Error that the user can fix: one sentence, reported without a traceback."""
 
 

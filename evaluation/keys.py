@@ -79,7 +79,8 @@ def agent_files(name: str) -> list[str]:
     if place.endswith(".py"):
         if not os.path.isfile(place):
             raise UnknownAgentError(
-                f"cannot find the agent {name!r}: the file {place!r} does not exist"
+                "file-not-found",
+                f"cannot find the agent {name!r}: the file {place!r} does not exist",
             )
         return [place]
     top = place.partition(".")[0]
@@ -89,7 +90,8 @@ def agent_files(name: str) -> list[str]:
     if spec is None:
         file = f"; write {top}.py:Class for a file" if os.path.isfile(f"{top}.py") else ""
         raise UnknownAgentError(
-            f"cannot find the agent {name!r}: no module {top!r} is installed{file}"
+            "missing-package",
+            f"cannot find the agent {name!r}: no module {top!r} is installed{file}",
         )
     folders = spec.submodule_search_locations
     if folders is None:

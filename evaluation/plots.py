@@ -225,7 +225,7 @@ def curves(results: Results) -> Figure:
     runs = _all_runs(results)
     if any(len(agent_runs.t) < 2 for agents in runs.values() for agent_runs in agents.values()):
         raise NothingToDrawError(
-            "curves require steps: load the store, or totals saved with points"
+            "missing-steps", "curves require steps: load the store, or totals saved with points"
         )
     bands = {
         task: {agent: mean_curve(agent_runs.regret) for agent, agent_runs in agents.items()}
@@ -242,7 +242,9 @@ def phases(results: Results) -> Figure:
     runs = _all_runs(results)
     every = [agent_runs for agents in runs.values() for agent_runs in agents.values()]
     if any(len(agent_runs.t) < 2 or (np.diff(agent_runs.t) != 1).any() for agent_runs in every):
-        raise NothingToDrawError("phases require all steps of the runs: load the store")
+        raise NothingToDrawError(
+            "missing-steps", "phases require all steps of the runs: load the store"
+        )
     by_phase = {task: phase_rows(results, task, agents) for task, agents in runs.items()}
     periods = {task: _season_of(results, task) for task in by_phase}
     return phase_figure(_titled(results, by_phase), period=_titled(results, periods))
@@ -317,7 +319,9 @@ def profiles(results: Results) -> Figure:
     }
     if not bands:
         raise NothingToDrawError(
-            "no profiles to draw: no agent has finished a run in every task; select tasks with envs"
+            "incomplete-runs",
+            "no profiles to draw: no agent has finished a run in every task; select tasks "
+            "with envs",
         )
     return profile_figure(bands, thresholds, agents=_labels(results))
 
@@ -353,7 +357,7 @@ def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
                 if len(runs.regret):
                     by_task.setdefault(task, {})[_label(agent, track)] = runs
     if not by_task:
-        raise NothingToDrawError("no finished runs to draw")
+        raise NothingToDrawError("no-finished-runs", "no finished runs to draw")
     return by_task
 
 

@@ -113,12 +113,18 @@ class Protocol:
         for agent in self.agents:
             for env in agent.envs:
                 if env not in worlds:
-                    raise ProtocolError(f"agents: {agent.label!r} has the unknown world {env!r}")
+                    raise ProtocolError(
+                        "unknown-environment",
+                        f"agents: {agent.label!r} has the unknown world {env!r}",
+                    )
             if agent.training_steps and max(self.seeds) >= TRAINING_SEED:
-                raise ProtocolError(f"seeds from {TRAINING_SEED:,} on are reserved for training")
+                raise ProtocolError(
+                    "reserved-seeds", f"seeds from {TRAINING_SEED:,} on are reserved for training"
+                )
             if agent.label in (*REFERENCE_ROWS, REFERENCES):
                 raise ProtocolError(
-                    f"agents: {agent.label!r} is the label of a reference row; choose another"
+                    "reserved-label",
+                    f"agents: {agent.label!r} is the label of a reference row; choose another",
                 )
 
     @classmethod
@@ -134,13 +140,13 @@ class Protocol:
             table |= tomllib.loads(place.read_bytes().decode())
             return cls.from_dict(table)
         except FileNotFoundError:
-            raise ProtocolError(f"no such file: {str(name)!r}") from None
+            raise ProtocolError("file-not-found", f"no such file: {str(name)!r}") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ProtocolError(f"{name} is not a TOML file: {error}") from error
+            raise ProtocolError("invalid-toml", f"{name} is not a TOML file: {error}") from error
         except ProtocolError as error:
             if table.get("install") and isinstance(error.__cause__, UnknownAgentError):
                 raise MissingPackageError(str(name), error.__cause__, table["install"]) from error
-            raise ProtocolError(f"{name}: {error}") from error
+            raise ProtocolError(error.code, f"{name}: {error}") from error
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Protocol:
@@ -233,7 +239,7 @@ class Protocol:
         try:
             return {entry.label: entry.spec.make().setup for entry in self.envs}
         except UnknownWorldError as error:
-            raise ProtocolError(f"envs: {error}") from error
+            raise ProtocolError(error.code, f"envs: {error}") from error
 
     @property
     def origins(self) -> dict[str, Origin | None]:
@@ -278,10 +284,10 @@ def names() -> list[str]:
 def _check_labels(what: str, labels: list[str]) -> None:
     """Raise an error for an empty list or a duplicate label."""
     if not labels:
-        raise ProtocolError(f"{what} must not be empty")
+        raise ProtocolError("empty-list", f"{what} must not be empty")
     label, count = Counter(labels).most_common(1)[0]
     if count > 1:
-        raise ProtocolError(f"{what} has {label!r} twice; entries must be unique")
+        raise ProtocolError("repeated-label", f"{what} has {label!r} twice; entries must be unique")
 
 
 def _pick(

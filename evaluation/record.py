@@ -17,6 +17,7 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
+from agents.errors import CodedError
 from evaluation.runs import Run
 from evaluation.specs import TRAINING
 
@@ -29,7 +30,7 @@ LEARNED = "learned."
 Columns = Mapping[str, NDArray[Any]]
 
 
-class RecordError(ValueError):
+class RecordError(CodedError, ValueError):
     """Invalid record; the message is one sentence."""
 
 
@@ -101,10 +102,12 @@ def check(columns: Columns, run: Run) -> None:
         sums = {name: np.add.reduce(column, None, np.float64) for name, column in columns.items()}
     for name, total in sums.items():
         if not math.isfinite(total) and not name.startswith(LEARNED):
-            raise RecordError(f"the column {name!r} has non-finite values")
+            raise RecordError("non-finite-values", f"the column {name!r} has non-finite values")
     steps = len(columns.get("t", ()))
     if run.track != TRAINING and run.horizon not in (None, steps):
-        raise RecordError(f"the record has {steps} steps, expected {run.horizon}")
+        raise RecordError(
+            "wrong-step-count", f"the record has {steps} steps, expected {run.horizon}"
+        )
 
 
 def pack(columns: Columns) -> bytes:
@@ -115,7 +118,7 @@ def pack(columns: Columns) -> bytes:
     """
     for name, column in columns.items():
         if column.dtype.kind not in "biuf" or column.dtype.itemsize > 8:
-            raise RecordError(f"{name[:40]} is not a numeric column")
+            raise RecordError("not-numeric", f"{name[:40]} is not a numeric column")
     plain = {name: np.array(column, order="C") for name, column in columns.items()}
     return zlib.compress(safetensors.numpy.save(plain))
 
@@ -129,12 +132,14 @@ def unpack(data: bytes, *, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any]
     try:
         plain = zlib.decompressobj().decompress(data, max_bytes + 1)
         if len(plain) > max_bytes:
-            raise RecordError(f"the record unpacks to more than {max_bytes:,} bytes")
+            raise RecordError(
+                "record-too-large", f"the record unpacks to more than {max_bytes:,} bytes"
+            )
         return safetensors.numpy.load(plain)
     except (zlib.error, safetensors.SafetensorError, KeyError, ValueError) as error:
         if isinstance(error, RecordError):
             raise
-        raise RecordError(f"the record is damaged: {error}") from error
+        raise RecordError("damaged-record", f"the record is damaged: {error}") from error
 
 
 def _printable(reason: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -133,18 +134,20 @@ def _chosen(
             rule = (
                 "protocol must be a Protocol, the name of a built-in one or the path of a TOML file"
             )
-            raise ProtocolError(f"{rule}, got {protocol!r}")
+            raise ProtocolError("invalid-argument", f"{rule}, got {protocol!r}")
         protocol = Protocol.load(protocol)
     chosen = protocol.restricted(
         agents=None if agents is None else entries_of(agents),
-        envs=None if envs is None else require_list("envs", envs, ProtocolError),
+        envs=None
+        if envs is None
+        else require_list("envs", envs, partial(ProtocolError, "not-a-list")),
         seeds=None if seeds is None else parse_seeds(seeds),
     )
     try:
         for entry in chosen.envs:
             look_for(entry.spec)
     except UnknownWorldError as error:
-        raise ProtocolError(f"envs: {error}") from error
+        raise ProtocolError(error.code, f"envs: {error}") from error
     return checked_agents(chosen, trusted=trusted)
 
 
@@ -222,9 +225,10 @@ def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> E
     for run in runs:
         if run.world_module == "__main__":
             raise ProtocolError(
+                "not-importable",
                 f"{run.world.env_id} is defined in this script or notebook, which worker processes "
                 "do not import: define it in a separate file and import that, or run with "
-                "workers=0"
+                "workers=0",
             )
     if dask is not None:
         from evaluation.cluster import Dask

@@ -114,7 +114,7 @@ def _sources(protocol: Protocol, entry: EnvEntry, agent_spec: AgentSpec | None) 
     try:
         return code_of(protocol.setups[entry.label], agent_spec)
     except UnknownAgentError as error:
-        raise ProtocolError(f"agents: {error}") from error
+        raise ProtocolError(error.code, f"agents: {error}") from error
 
 
 def _training(protocol: Protocol, run: Run, steps: int) -> Run:
@@ -122,13 +122,15 @@ def _training(protocol: Protocol, run: Run, steps: int) -> Run:
     origin = protocol.origins[run.env]
     if origin is not None and origin.replay:
         raise ProtocolError(
+            "untrainable-environment",
             f"{run.agent!r} cannot be trained in {run.env!r}: it replays data, so no "
-            "other worlds of its kind exist"
+            "other worlds of its kind exist",
         )
     if run.world.delay:
         raise ProtocolError(
+            "untrainable-environment",
             f"{run.agent!r} cannot be trained in {run.env!r}: delayed rewards are not "
-            "supported in trainings"
+            "supported in trainings",
         )
     limits = msgspec.structs.replace(run.limits, seconds=run.limits.training_seconds)
     training = replace(run, track=TRAINING, training_steps=steps, limits=limits)

@@ -49,12 +49,19 @@ class SavedTotals:
         """
         try:
             if path.stat().st_size > MAX_FILE_BYTES:
-                raise ValueError(f"it has more than {MAX_FILE_BYTES >> 20} MB")
+                raise StoreError(
+                    "file-too-large",
+                    f"cannot read totals from {str(path)!r}: "
+                    f"it has more than {MAX_FILE_BYTES >> 20} MB",
+                )
             table = pq.read_table(path)
             about = json.loads((table.schema.metadata or {})[ABOUT])
             return cls(StoredSweep(**about.pop("sweep")), about, table.to_pandas())
         except (OSError, LookupError, TypeError, ValueError, pa.ArrowException) as error:
-            raise StoreError(f"cannot read totals from {str(path)!r}: {error}") from error
+            raise StoreError(
+                "file-not-found" if isinstance(error, FileNotFoundError) else "cannot-read",
+                f"cannot read totals from {str(path)!r}: {error}",
+            ) from error
 
     def runs(self) -> list[StoredRun]:
         """Return the finished runs with their totals."""

@@ -8,7 +8,7 @@ import operator
 import os
 import sys
 import traceback
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import islice
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
+from agents.errors import CodedError
 from agents.notation import NotationError, parse_settings, written_settings
 from agents.registry import AgentSpec, UnknownAgentError, online_names
 from evaluation.errors import UnknownNameError, UserError
@@ -78,7 +79,7 @@ class WorldSpec:
         try:
             settings = parse_settings(tail)
         except NotationError as error:
-            raise UnknownWorldError(str(error)) from error
+            raise UnknownWorldError("invalid-settings", str(error)) from error
         return cls(name, settings)
 
     def __str__(self) -> str:
@@ -104,15 +105,19 @@ class WorldSpec:
         try:
             env = gym.make(self.env_id, **self.world_arguments).unwrapped
             if not isinstance(env, PeriodicBanditEnv):
-                raise UnknownWorldError(f"{self.env_id} is not an environment of this suite")
+                raise UnknownWorldError(
+                    "foreign-environment", f"{self.env_id} is not an environment of this suite"
+                )
             self.as_played(env)  # checks the delay
         except (gym.error.Error, ModuleNotFoundError) as error:
             check_known("environment", self.env_id, periodic_envs.ids(), "", UnknownWorldError)
-            raise UnknownWorldError(f"{self}: {error}") from error
+            raise UnknownWorldError("cannot-create", f"{self}: {error}") from error
         except ValueError as error:
             if isinstance(error, UnknownWorldError):
                 raise
-            raise UnknownWorldError(f"{self}: {error}") from error
+            raise UnknownWorldError(
+                getattr(error, "code", "invalid-argument"), f"{self}: {error}"
+            ) from error
         return env
 
     def as_played(self, env: PeriodicBanditEnv) -> gym.Env[Any, Any]:
@@ -133,8 +138,9 @@ class MissingPackageError(ProtocolError):
         self.install = install
         missing = str(cause).partition(";")[0]
         super().__init__(
+            "missing-package",
             f"{name} has agents of a package that is not installed ({missing}); "
-            f"in the project: {install}"
+            f"in the project: {install}",
         )
 
 
@@ -193,7 +199,7 @@ class AgentEntry:
 def parse_seeds(value: Any) -> tuple[int, ...]:
     """Parse seeds from ``"0:20"``, ``"3"``, ``"1,4,9"`` or a list of integers."""
     rule = f'seeds must be a text ("0:20", "1,4,9") or a list ([1, 4, 9]) of 1 to {MAX_SEEDS:,}'
-    error = ProtocolError(f"{rule} whole numbers from 0 on, got {value!r}")
+    error = ProtocolError("invalid-seeds", f"{rule} whole numbers from 0 on, got {value!r}")
     listed = value
     try:
         if isinstance(value, str):
@@ -213,7 +219,7 @@ def env_entry(value: Any) -> EnvEntry:
         try:
             return EnvEntry(value, WorldSpec.parse(value), value)
         except UnknownWorldError as error:
-            raise ProtocolError(f"envs: {error}") from error
+            raise ProtocolError(error.code, f"envs: {error}") from error
     table = read_table(value, EnvTable, "an entry of envs")
     spec = WorldSpec(table.id, table.arguments)
     label = str(spec) if table.label is None else table.label
@@ -228,11 +234,11 @@ def agent_entry(value: Any) -> AgentEntry:
     try:
         spec = AgentSpec.parse(table.name)
     except UnknownAgentError as error:
-        raise ProtocolError(f"agents: {error}") from error
+        raise ProtocolError(error.code, f"agents: {error}") from error
     spec = AgentSpec(spec.name, {**spec.settings, **table.settings})
     track = track_of(spec, table.track)
     if table.training_steps and track != "pretrained":
-        raise ProtocolError('training_steps require the track "pretrained"')
+        raise ProtocolError("wrong-track", 'training_steps require the track "pretrained"')
     label = str(spec) if table.label is None else table.label
     return AgentEntry(label, spec, track, table.training_steps, table.envs)
 
@@ -251,10 +257,13 @@ def track_of(spec: AgentSpec, track: Any = None) -> str:
     """
     default = "pretrained" if spec.pretrained else "online"
     if track not in (None, *TRACKS):
-        raise ProtocolError(f"track must be one of {', '.join(TRACKS)}, got {track!r}")
+        raise ProtocolError(
+            "unknown-track", f"track must be one of {', '.join(TRACKS)}, got {track!r}"
+        )
     if track == "online" != default:
         raise ProtocolError(
-            f'{spec.name} with these settings has a learned prior: its track must be "pretrained"'
+            "wrong-track",
+            f'{spec.name} with these settings has a learned prior: its track must be "pretrained"',
         )
     return track or default
 
@@ -264,7 +273,7 @@ def read_table(value: Any, kind: type[Table], what: str) -> Table:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise ProtocolError(f"{what}: {error}") from error
+        raise ProtocolError("invalid-table", f"{what}: {error}") from error
 
 
 def canonical_json(content: Any) -> str:
@@ -272,7 +281,7 @@ def canonical_json(content: Any) -> str:
     try:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ProtocolError(f"protocols must be plain data: {error}") from error
+        raise ProtocolError("not-plain-data", f"protocols must be plain data: {error}") from error
 
 
 def check_known(
@@ -280,7 +289,7 @@ def check_known(
     name: Any,
     known: Collection[str],
     where: str = "here",
-    error: type[Exception] = UnknownNameError,
+    error: type[CodedError] = UnknownNameError,
 ) -> None:
     """Raise an error with suggestions if a name is unknown.
 
@@ -297,10 +306,12 @@ def check_known(
     mean = " or ".join(repr(each) for each in close)
     hint = f"did you mean {mean}?" if close else f"there are {', '.join(known) or 'none'}"
     place = f" {where}" if where else ""
-    raise error(f"there is no {what} {name!r}{place}; {hint}")
+    raise error(f"unknown-{what}", f"there is no {what} {name!r}{place}; {hint}")
 
 
-def require_list(argument: str, value: Any, error: type[ValueError] = ValueError) -> list[Any]:
+def require_list(
+    argument: str, value: Any, error: Callable[[str], ValueError] = ValueError
+) -> list[Any]:
     """Return an iterable as a list; raise an error for a single text."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise error(f"{argument} must be a list, got {value!r}: write {argument}=[...]")
@@ -322,7 +333,9 @@ def look_for(spec: WorldSpec) -> None:
     module, _, env_id = spec.env_id.rpartition(":")
     if module.endswith(".py"):
         name = f"{Path(module).stem}:{env_id}"
-        raise UnknownWorldError(f"expected the module of the world, not its file: {name}")
+        raise UnknownWorldError(
+            "not-a-module", f"expected the module of the world, not its file: {name}"
+        )
     if module and all(part.isidentifier() for part in module.split(".")):
         _import_world(module, env_id)
     elif env_id not in gym.registry:
@@ -332,7 +345,7 @@ def look_for(spec: WorldSpec) -> None:
             if module:
                 raise
             hint = f"for a world of your own, include its module: my_module:{env_id}"
-            raise UnknownWorldError(f"{error} ({hint})") from error
+            raise UnknownWorldError(error.code, f"{error} ({hint})") from error
 
 
 def module_of(spec: WorldSpec) -> str:
@@ -352,14 +365,18 @@ def _import_world(module: str, env_id: str) -> None:
         import_module(module)
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
-            raise UnknownWorldError(f"cannot import {module!r}: {error}") from error
+            raise UnknownWorldError(
+                "cannot-import", f"cannot import {module!r}: {error}"
+            ) from error
         raise UnknownWorldError(
+            "missing-package",
             f"cannot find the world {env_id!r}: no module {error.name!r} is installed, and none is "
-            "in the current folder"
+            "in the current folder",
         ) from error
     except Exception as error:  # third-party code can raise any error
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise UnknownWorldError(
+            "cannot-import",
             f"cannot import {module!r}: {type(error).__name__}: {error} "
-            f"({where.filename}, line {where.lineno})"
+            f"({where.filename}, line {where.lineno})",
         ) from error

@@ -102,7 +102,8 @@ class Store:
         self.path = None if path is None else Path(path)
         if self.path is not None and not self.path.exists() and not create:
             raise StoreError(
-                f"there is no store {str(self.path)!r}; make one with: periodic-gp run"
+                "file-not-found",
+                f"there is no store {str(self.path)!r}; make one with: periodic-gp run",
             )
         with self._sentence("open"):
             self._db = _connect(self.path)
@@ -193,7 +194,8 @@ class Store:
         if not matching:
             known = ", ".join(f"{each.id} ({each.name})" for each in sweeps) or "none"
             raise UnknownNameError(
-                f"there is no sweep {str(wanted)!r} in {self.path}; there are: {known}"
+                "unknown-sweep",
+                f"there is no sweep {str(wanted)!r} in {self.path}; there are: {known}",
             )
         return matching[-1]
 
@@ -252,11 +254,12 @@ class Store:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            reason = " ".join(str(error).split())[
-                :MAX_REASON_LETTERS
-            ]  # SQLite may list many errors
+            code, remedy = _remedy(doing, error)
             raise StoreError(
-                f"cannot {doing} the store {str(self.path)!r} ({reason}): {_remedy(error)}"
+                code,
+                f"cannot {doing} the store {str(self.path)!r} "
+                # SQLite may list many errors.
+                f"({' '.join(str(error).split())[:MAX_REASON_LETTERS]}): {remedy}",
             ) from error
 
 
@@ -299,8 +302,9 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         log = log_of(path)
         if log.exists() and log.stat().st_size:
             raise StoreError(
+                "pending-log",
                 f"the store {str(path)!r} cannot be written, and its last runs are still in "
-                f"{str(log)!r}: copy both files to a folder that can be written"
+                f"{str(log)!r}: copy both files to a folder that can be written",
             )
         place = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(place, timeout=MAX_WAIT_SECONDS, uri=True)
@@ -334,14 +338,18 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
     )
     schema = db.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
     if owner != APPLICATION_ID:
-        raise StoreError(f"{str(path)!r} is a database of another program: it is left unchanged")
+        raise StoreError(
+            "foreign-database",
+            f"{str(path)!r} is a database of another program: it is left unchanged",
+        )
     if number != FORMAT:
         writer = "another version of periodic-gp"
         if "written_by" in {name for _, name, _ in schema}:
             writer = f"periodic-gp {db.execute('SELECT version FROM written_by').fetchone()[0]}"
         raise StoreError(
+            "wrong-version",
             f"{str(path)!r} was written by {writer} in the format {number}, this version reads "
-            f"{FORMAT}: use another file"
+            f"{FORMAT}: use another file",
         )
     # Triggers and views of an untrusted file could modify data.
     acting = {kind for kind, _, _ in schema} & {"trigger", "view"}
@@ -352,14 +360,20 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
         raise sqlite3.DatabaseError(problem)
 
 
-def _remedy(error: Exception) -> str:
+def _remedy(doing: str, error: Exception) -> tuple[str, str]:
+    """Return the code and the remedy of an error."""
     text = str(error)
     if "full" in text or "disk I/O" in text:
-        return "the disk is full or cannot be written; make room and run the same command again"
+        return "disk-full", (
+            "the disk is full or cannot be written; make room and run the same command again"
+        )
     # SQLite uses one class for file-system errors and for some damaged files.
     if isinstance(error, OSError | sqlite3.OperationalError) and "decode" not in text:
-        return "check that the file can be read and written, and that its folder exists"
-    return "it is damaged or not a store, and is left unchanged; use another file"
+        return (
+            f"cannot-{doing}",
+            "check that the file can be read and written, and that its folder exists",
+        )
+    return "damaged-file", "it is damaged or not a store, and is left unchanged; use another file"
 
 
 def _object(text: str) -> dict[str, Any]:

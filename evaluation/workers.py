@@ -154,8 +154,9 @@ class _Worker:
                     return
             self._kill()
         raise SweepStoppedError(
+            "workers-died",
             "worker processes end before they run anything: check the available memory and "
-            "run the same command again; finished runs are kept"
+            "run the same command again; finished runs are kept",
         )
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ def learn(
         decays: Correlations from step to step of a fast and a slow decay; None to learn them.
 
     Raises:
-        ValueError: If there are too few data.
+        DataError: If there are too few data, or all are equal.
     """
     _check(values, period)
     if transform == "auto":
@@ -123,16 +123,19 @@ def seasons_in(values: Sequence[Array], period: float) -> float:
 
 def _check(values: Sequence[Array], period: float) -> None:
     if not 2 <= period < math.inf:
-        raise ValueError(f"period must be finite and at least 2 steps, got {period:g}")
+        raise DataError(
+            "out-of-range", f"period must be finite and at least 2 steps, got {period:g}"
+        )
     steps, seasons = sum(map(len, values)), seasons_in(values, period)
     if seasons < MIN_SEASONS:
-        raise ValueError(
+        raise DataError(
+            "too-few-seasons",
             f"a prior needs at least {MIN_SEASONS} seasons: the data have {steps:,} steps, "
-            f"{seasons:.1f} seasons of {period:g}"
+            f"{seasons:.1f} seasons of {period:g}",
         )
     unseen = np.flatnonzero(np.isnan(np.concatenate(values)).all(axis=0))
     if len(unseen):
-        raise ValueError(f"arm {unseen[0]} has no measurement: leave it out")
+        raise DataError("missing-values", f"arm {unseen[0]} has no measurement: leave it out")
 
 
 def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
@@ -140,7 +143,9 @@ def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
     whole = float(np.nanstd(np.concatenate(y)))
     spread = max(float(np.sqrt(np.nanmean(np.concatenate(rest) ** 2))), LEAST_SPREAD * whole)
     if not 0 < spread < math.inf:
-        raise ValueError("the measurements are all equal: a prior cannot be learned from them")
+        raise DataError(
+            "equal-values", "the measurements are all equal: a prior cannot be learned from them"
+        )
     return spread
 
 
@@ -240,9 +245,10 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
     if missing:
         available = ", ".join(map(str, imported)) or "none"
         raise DataError(
+            "not-imported",
             f"the measurements of {', '.join(missing)} are not imported (imported years: "
             f"{available});"
-            " see: periodic-gp data import --help"
+            " see: periodic-gp data import --help",
         )
     tables = [cache.table(year, magnitude_number("NO")) for year in years]
     # Stations that measured in all years.

@@ -28,9 +28,9 @@ sys.platform = "win32"
 os.environ["PATH"] = ""  # no git: it is started by POSIX functions here
 import agents, evaluation, periodic_decisions, periodic_envs
 for package in (periodic_envs, agents, evaluation, periodic_decisions):
-    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if "agents.rl" not in found.name and not found.name.endswith("__main__"):
-            __import__(found.name)
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if "agents.rl" not in module.name and not module.name.endswith("__main__"):
+            __import__(module.name)
 results = evaluation.run("smoke", agents=["random", "gp-ucb"], seeds="0:1", workers=0)
 assert not results.failures, results.failures
 print(len(results.totals))

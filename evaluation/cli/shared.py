@@ -32,7 +32,9 @@ class CommandError(UserError):
 def check_folder(path: Path) -> None:
     """Raise an error if a file cannot be created at a path."""
     if path.is_dir() or not os.access(path.parent, os.W_OK):  # False for a missing folder
-        raise CommandError(f"cannot write {str(path)!r}: give a file in a folder that exists")
+        raise CommandError(
+            "cannot-write", f"cannot write {str(path)!r}: give a file in a folder that exists"
+        )
 
 
 def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
@@ -44,7 +46,10 @@ def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
     """
     known = sorted((*PICTURE_FORMATS, *also))
     if path.suffix.lower() not in known:
-        raise CommandError(f"a picture's name must end in {', '.join(known)}, got {str(path)!r}")
+        raise CommandError(
+            "unknown-file-type",
+            f"a picture's name must end in {', '.join(known)}, got {str(path)!r}",
+        )
     check_folder(path)
 
 
@@ -62,7 +67,9 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise CommandError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+        raise CommandError(
+            "cannot-write", f"cannot write {str(path)!r}: {error.strerror or error}"
+        ) from error
 
 
 def write(path: Path, content: bytes) -> None:

@@ -46,7 +46,10 @@ def play_one(
 
     spec = AgentSpec.parse(agent)
     if not accepts(spec.name, world.setup):
-        raise CommandError(f"{agent} takes {TAKES[str(taken_by(spec.name))]} only, unlike {env}")
+        raise CommandError(
+            "unsupported-environment",
+            f"{agent} takes {TAKES[str(taken_by(spec.name))]} only, unlike {env}",
+        )
     try:
         # One thread, as in sweeps: additional threads slow down operations on small matrices.
         with threadpool_limits(1), Reporter(f"Playing {spec.name} in {env}"):
@@ -55,7 +58,9 @@ def play_one(
     except UnknownAgentError:
         raise
     except Exception as error:  # report errors of any type with their location
-        raise CommandError(f"{agent}: {reason_of(error)}") from error
+        raise CommandError(
+            getattr(error, "code", "failed-run"), f"{agent}: {reason_of(error)}"
+        ) from error
     engine = getattr(getattr(run.agent, "posterior", None), "name", None)
     say(
         f"{agent} in {env}, seed {seed}: regret {run.regret.sum():,.2f} over {len(run.t)} steps, "

@@ -14,6 +14,7 @@ from evaluation.cli.shared import (
     JsonOption,
     ProcessesOption,
     StoreOption,
+    check_folder,
     check_picture,
     save_picture,
     writing,
@@ -142,7 +143,9 @@ def plot(
 
     check_picture(out)
     if kind not in FIGURES:
-        raise CommandError(f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}")
+        raise CommandError(
+            "invalid-option", f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}"
+        )
     selected = load(store, sweep).select(agents=agents, envs=envs)
     with Reporter(f"Drawing {kind} into {out}"):
         save_picture(FIGURES[kind](selected), out)
@@ -156,10 +159,12 @@ def export(
 ) -> None:
     """Write every step of every run: agent, env, seed, t, action, reward, regret."""
     if out.suffix not in (".parquet", ".csv"):
-        raise CommandError(f"the name must end in .parquet or .csv, got {str(out)!r}")
-    results = load(store, sweep)
+        raise CommandError(
+            "unknown-file-type", f"the name must end in .parquet or .csv, got {str(out)!r}"
+        )
+    check_folder(out)
     with writing(out):
-        rows = results.save_steps(out)
+        rows = load(store, sweep).save_steps(out)
     say(f"Wrote {rows:,} rows into {out}")
 
 

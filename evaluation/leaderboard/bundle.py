@@ -39,8 +39,8 @@ class LeaderboardError(UserError):
 class BundleError(LeaderboardError, ValueError):
     """Rejected submission; the message contains only printable characters."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__("".join(c if c.isprintable() else " " for c in reason[:1000]))
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, "".join(c if c.isprintable() else " " for c in message[:1000]))
 
 
 class RunClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,8 +94,9 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         tables = json.dumps([self.settings, self.machine], ensure_ascii=False)
         if len(tables) > MAX_TABLE_LETTERS or "\\" in tables:
             raise BundleError(
+                "invalid-table",
                 f"settings and machine must have at most {MAX_TABLE_LETTERS:,} printable "
-                "characters, without quotes and backslashes"
+                "characters, without quotes and backslashes",
             )
         for text in (self.protocol, self.label, self.agent, self.created, *self.authors, tables):
             if (
@@ -104,10 +105,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 or any("FILLER" in unicodedata.name(letter, "") for letter in text)
             ):
                 raise BundleError(
-                    f"text must be printable, without surrounding blanks: {text[:80]!r}"
+                    "invalid-text",
+                    f"text must be printable, without surrounding blanks: {text[:80]!r}",
                 )
         if self.training_steps and self.track != "pretrained":
-            raise BundleError('training_steps require the track "pretrained"')
+            raise BundleError("wrong-track", 'training_steps require the track "pretrained"')
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
@@ -119,7 +121,10 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         try:
             return msgspec.json.decode(data, type=cls)
         except (ValueError, RecursionError) as error:
-            raise BundleError(f"{MANIFEST}: {str(error)[:300]}") from None
+            raise BundleError(
+                getattr(error.__cause__, "code", "invalid-manifest"),
+                f"{MANIFEST}: {str(error)[:300]}",
+            ) from None
 
     def to_json(self) -> bytes:
         """Return the canonical JSON, equal for equal content."""
@@ -139,11 +144,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a bundle, whose folder must contain no further files."""
     if not folder.is_dir():
-        raise BundleError(f"no folder {str(folder)!r}")
+        raise BundleError("file-not-found", f"the folder {str(folder)!r} does not exist")
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, STEPS))
     if foreign:
         raise BundleError(
-            f"the folder contains a file that is not part of a bundle: {foreign[0][:50]!r}"
+            "unexpected-file",
+            f"the folder contains a file that is not part of a bundle: {foreign[0][:50]!r}",
         )
     return Manifest.from_json(read_file(folder / MANIFEST, MAX_MANIFEST_BYTES))
 
@@ -153,13 +159,13 @@ def read_file(path: Path, max_bytes: int) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise BundleError(f"{path.name} is not a regular file")
+            raise BundleError("not-a-file", f"{path.name} is not a regular file")
         with open(os.open(path, flags), "rb") as file:
             data = file.read(max_bytes + 1)
     except OSError as error:
-        raise BundleError(f"cannot read {str(path)!r}: {error.strerror}") from None
+        raise BundleError("cannot-read", f"cannot read {str(path)!r}: {error.strerror}") from None
     if len(data) > max_bytes:
-        raise BundleError(f"{path.name} is larger than {max_bytes:,} bytes")
+        raise BundleError("file-too-large", f"{path.name} is larger than {max_bytes:,} bytes")
     return data
 
 

@@ -163,7 +163,7 @@ class Edition:
     def open(cls, folder: Path, protocol: str = "edition") -> Edition:
         """Open an edition with a protocol of this package or a TOML file."""
         if folder.exists():
-            raise LeaderboardError(f"{str(folder)!r} already exists")
+            raise LeaderboardError("file-exists", f"{str(folder)!r} already exists")
         challenge = Protocol.load(protocol).challenge
         shipped = resources.files("evaluation") / "protocols"
         source = Path(protocol) if protocol.endswith(".toml") else shipped / f"{protocol}.toml"
@@ -180,8 +180,9 @@ class Edition:
         protocol, opened = Protocol.load(self.folder / PROTOCOL), self.lines[0]
         if not isinstance(opened, Opened) or protocol.challenge != opened.challenge:
             raise LeaderboardError(
+                "wrong-protocol",
                 f"{PROTOCOL} is not the protocol that edition {self.name} was opened with: it was "
-                "changed, or the version of the worlds or their data differ"
+                "changed, or the version of the worlds or their data differ",
             )
         return replace(protocol, name=self.name)
 
@@ -192,16 +193,19 @@ class Edition:
         data = read_file(self.folder / LOG, MAX_LOG_BYTES)
         *texts, rest = data.split(b"\n")
         if rest:
-            raise LeaderboardError(f"line {len(texts) + 1} of {LOG} is cut off")
+            raise LeaderboardError("damaged-file", f"line {len(texts) + 1} of {LOG} is cut off")
         for number, text in enumerate(texts, start=1):
             try:
                 line = msgspec.json.decode(text, type=Line)
             except (ValueError, RecursionError) as error:
-                raise LeaderboardError(f"line {number} of {LOG}: {str(error)[:300]}") from None
+                raise LeaderboardError(
+                    "damaged-file", f"line {number} of {LOG}: {str(error)[:300]}"
+                ) from None
             if line.previous != self.head:
                 raise LeaderboardError(
+                    "wrong-hash",
                     f"line {number} of {LOG} does not contain the hash of the previous line: a "
-                    "line was changed, removed or moved"
+                    "line was changed, removed or moved",
                 )
             self._check_next(line)
             self.lines.append(line)
@@ -227,8 +231,9 @@ class Edition:
         if isinstance(line, Opened) == bool(self.lines) or not fits:
             number, kind = len(self.lines) + 1, type(line).__name__.lower()
             raise LeaderboardError(
-                f"line {number} of {LOG} cannot be {kind!r}: an edition is opened once, and a "
-                "recorded batch must be judged or abandoned before other events"
+                "wrong-event",
+                f"line {number} of {LOG} cannot be {kind!r}: an edition is opened once, at "
+                "the start; a batch is recorded, then judged or abandoned before other events",
             )
 
     @contextmanager
@@ -238,7 +243,8 @@ class Edition:
             self._lock.acquire()
         except Timeout:
             raise LeaderboardError(
-                f"another process is changing edition {self.name}: wait until it has finished"
+                "locked-edition",
+                f"another process is changing edition {self.name}: wait until it has finished",
             ) from None
         try:
             self.read()
@@ -272,7 +278,10 @@ class Edition:
             for line in self.lines:
                 if isinstance(line, Added) and line.actions == actions:
                     known = line.submission[:12]
-                    raise BundleError(f"the actions are identical to those of submission {known}")
+                    raise BundleError(
+                        "copied-submission",
+                        f"the actions are identical to those of submission {known}",
+                    )
             folder = self.folder / SUBMISSIONS / manifest.id
             if not folder.exists():
                 write_bundle(folder, manifest, submission.steps)
@@ -288,9 +297,11 @@ class Edition:
             try:
                 submission = read_submission(self.folder / SUBMISSIONS / name, self.protocol)
             except BundleError as error:
-                raise LeaderboardError(f"submission {name[:12]}: {error}") from None
+                raise LeaderboardError(error.code, f"submission {name[:12]}: {error}") from None
             if submission.id != name or actions_digest(submission) != added.actions:
-                raise LeaderboardError(f"submission {name[:12]} was changed after it was added")
+                raise LeaderboardError(
+                    "changed-submission", f"submission {name[:12]} was changed after it was added"
+                )
             own = [line for line in judged if name in line.verdicts]
             entries.append(EditionEntry(**vars(submission), judged=own))
         return entries

@@ -168,8 +168,13 @@ def _batch(edition: Edition, submissions: Sequence[str]) -> list[EditionEntry]:
         if (wanted & {entry.id, entry.manifest.label} if wanted else not entry.judged)
     ]
     if len(chosen) < max(1, len(wanted)):
-        missing = f"all of {', '.join(sorted(wanted))}" if wanted else "submissions to judge"
-        raise LeaderboardError(f"edition {edition.name} does not have {missing}")
+        raise LeaderboardError(
+            "unknown-submission" if wanted else "nothing-to-judge",
+            f"edition {edition.name} does not contain "
+            + (
+                f"all of {', '.join(sorted(wanted))}" if wanted else "submissions without a verdict"
+            ),
+        )
     return chosen
 
 
@@ -177,9 +182,13 @@ def check_protocol(protocol: Protocol) -> None:
     """Raise an error unless all worlds can be drawn from seeds and the test has enough runs."""
     replayed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
     if replayed:
-        raise LeaderboardError(f"{replayed[0]!r} replays data, which has no hidden seeds")
+        raise LeaderboardError(
+            "no-hidden-seeds", f"{replayed[0]!r} replays data, which has no hidden seeds"
+        )
     if 2 / math.comb(len(protocol.seeds) + COUNT, COUNT) ** len(protocol.envs) > FALSE_ALARM:
-        raise LeaderboardError("the protocol has too few runs for the test on hidden seeds")
+        raise LeaderboardError(
+            "too-few-runs", "the protocol has too few runs for the test on hidden seeds"
+        )
 
 
 def hidden_runs(protocol: Protocol, agents: Sequence[AgentEntry], seeds: HiddenSeeds) -> list[Run]:
@@ -267,11 +276,15 @@ def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
         LeaderboardError: If the content does not match the log.
     """
     if head is not None and head not in edition.heads:
-        raise LeaderboardError(f"the log does not contain the published head {head[:12]}")
+        raise LeaderboardError(
+            "unknown-head", f"the log does not contain the published head {head[:12]}"
+        )
     entries = edition.entries()
     folders = {path.name for path in edition.folder.glob(f"{SUBMISSIONS}/*")}
     if strays := sorted(folders - {entry.id for entry in entries}):
-        raise LeaderboardError(f"{SUBMISSIONS}/{strays[0][:80]!r} is not in the log")
+        raise LeaderboardError(
+            "unexpected-file", f"{SUBMISSIONS}/{strays[0][:80]!r} is not in the log"
+        )
     for entry in entries:
         check_regrets(entry, edition.protocol)
     for recorded, judged, seeds in batches(edition):
@@ -306,7 +319,8 @@ def _check_batch(
         or judged.seeds != tuple(map(str, seeds.worlds))
     ):
         raise LeaderboardError(
-            f"the batch of {judged.time} is incomplete, or its seeds are not those of its nonce"
+            "wrong-batch",
+            f"the batch of {judged.time} is incomplete, or its seeds are not those of its nonce",
         )
     uniform = uniform_regrets(protocol, seeds.worlds)
     for entry in (entry for entry in entries if entry.id in recorded.batch):
@@ -317,7 +331,8 @@ def _check_batch(
         )  # by running public runs again
         if not was_refused and (verdict.tier, verdict.passed) != (again.tier, again.passed):
             raise LeaderboardError(
-                f"the verdict on {entry.id[:12]} of {judged.time} does not match its regrets"
+                "wrong-verdict",
+                f"the verdict on {entry.id[:12]} of {judged.time} does not match its regrets",
             )
 
 
@@ -360,7 +375,8 @@ def rerun(
             measured, claimed, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True
         ):
             raise LeaderboardError(
+                "wrong-regret",
                 f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {measured}, but "
-                f"the edition states {claimed}"
+                f"the edition states {claimed}",
             )
     return len(drawn)

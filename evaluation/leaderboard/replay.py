@@ -62,7 +62,7 @@ class RunReplay:
                 _, reward, _, _, info = self.world.step(action)
             except InvalidAction as error:
                 raise BundleError(
-                    f"step {len(rows)} of {self.env}, seed {self.seed}: {error}"
+                    "invalid-action", f"step {len(rows)} of {self.env}, seed {self.seed}: {error}"
                 ) from None
             rows.append((info["t"], reward, info["regret"]))
         columns = map(np.array, zip(*rows, strict=True))
@@ -122,15 +122,18 @@ def read_steps(data: bytes, runs: Sequence[RunReplay]) -> list[NDArray[Any]]:
     try:
         arrays = unpack(data, max_bytes=max_step_bytes(runs))
     except RecordError as error:
-        raise BundleError(f"{STEPS}: {error}") from None
+        raise BundleError("damaged-file", f"{STEPS}: {error}") from None
     if arrays.keys() != set(map(str, range(len(runs)))):
-        raise BundleError(f"{STEPS} must have one array for each of the {len(runs):,} runs")
+        raise BundleError(
+            "wrong-runs", f"{STEPS} must have one array for each of the {len(runs):,} runs"
+        )
     actions = [arrays[str(place)] for place in range(len(runs))]
     for run, own in zip(runs, actions, strict=True):
         blank = run.blank()
         if (own.dtype, own.shape) != (blank.dtype, blank.shape):
             raise BundleError(
+                "wrong-shape",
                 f"{STEPS}: {run.env}, seed {run.seed} must be {blank.dtype} of shape "
-                f"{blank.shape}, got {own.dtype} of shape {own.shape}"
+                f"{blank.shape}, got {own.dtype} of shape {own.shape}",
             )
     return [own if own.dtype.kind == "f" else own.astype(np.int64) for own in actions]

@@ -89,14 +89,17 @@ def submit(
     """
     track_of(agent.spec, agent.track)
     if out.exists():
-        raise BundleError(f"{str(out)!r} already exists: choose another folder or remove it")
+        raise BundleError(
+            "file-exists", f"{str(out)!r} already exists: choose another folder or remove it"
+        )
     judged = replace(protocol, agents=(replace(agent, envs=(), training_steps=0),))
     setups = judged.setups.items()
     foreign = [env for env, setup in setups if not accepts(agent.spec.name, setup)]
     if foreign:
         raise BundleError(
+            "unsupported-environment",
             f"submissions are ranked over all worlds of a protocol, but {agent.label} does not "
-            f"support the actions of {', '.join(foreign)} of {protocol.name}"
+            f"support the actions of {', '.join(foreign)} of {protocol.name}",
         )
     draft = _draft(agent, protocol, authors, link)
     workspace = out.with_name(f".{out.name}.runs")
@@ -106,9 +109,10 @@ def submit(
         on_progress(progress)
         if progress.run and progress.record and progress.record.reason is not None:
             raise BundleError(  # a submission needs all runs: stop at the first failure
+                "failed-run",
                 f"the agent failed in {progress.run.env}, seed {progress.run.seed}: "
-                f"{progress.record.reason}; fix it and run the command again, {workspace.name} "
-                "keeps the finished runs"
+                f"{progress.record.reason}; fix it and run the command again: finished runs are "
+                f"stored in {workspace.name}",
             )
 
     with Store(workspace / "store.sqlite") as store:
@@ -241,19 +245,21 @@ def read_submission(folder: Path, protocol: Protocol) -> Submission:
     manifest, runs = read_manifest(folder), replays(protocol)
     if manifest.challenge != protocol.challenge:
         raise BundleError(
+            "wrong-protocol",
             f"the bundle has another protocol ({manifest.protocol!r}, challenge "
             f"{manifest.challenge[:12]}) than {protocol.name!r} ({protocol.challenge[:12]}): "
-            "worlds, seeds, limits, data or versions differ"
+            "worlds, seeds, limits, data or versions differ",
         )
     if is_built_in(manifest.agent):
         track_of(manifest.entry.spec, manifest.track)
     if [(run.env, run.seed) for run in manifest.runs] != [(run.env, run.seed) for run in runs]:
         raise BundleError(
-            "the runs of the bundle are not exactly the runs of the protocol, in order"
+            "wrong-runs",
+            "the runs of the bundle are not exactly the runs of the protocol, in order",
         )
     steps = read_file(folder / STEPS, max_step_bytes(runs))
     if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
-        raise BundleError(f"{STEPS} does not match its SHA-256 in the manifest")
+        raise BundleError("wrong-hash", f"{STEPS} does not match its SHA-256 in the manifest")
     return Submission(manifest, steps, read_steps(steps, runs))
 
 
@@ -265,8 +271,9 @@ def check_regrets(submission: Submission, protocol: Protocol) -> str:
         regret = float(run.columns(own)["regret"].sum())
         if abs(regret - claim.regret) > REGRET_TOLERANCE * (1.0 + abs(regret)):
             raise BundleError(
+                "wrong-regret",
                 f"the regret of {run.env}, seed {run.seed} is claimed to be {claim.regret:.9g}, "
-                f"but the submitted actions have {regret:.9g}: an action or the regret was changed"
+                f"but the submitted actions have {regret:.9g}: an action or the regret was changed",
             )
     return "the submitted actions have the claimed regrets"
 
@@ -287,8 +294,9 @@ def judged_agent(manifest: Manifest, agents: Sequence[str]) -> AgentEntry:
     codes = {code_hash(place): place for place in places if place.rpartition(":")[2] == attribute}
     if manifest.source_sha256 not in codes:
         raise LeaderboardError(
+            "unknown-code",
             f"running {manifest.agent!r} requires its submitted code, unchanged: pass --agent "
-            f"file.py:{attribute}, module:{attribute} or the name of an installed agent"
+            f"file.py:{attribute}, module:{attribute} or the name of an installed agent",
         )
     return replace(manifest.entry, spec=AgentSpec(codes[manifest.source_sha256], manifest.settings))
 
@@ -310,7 +318,7 @@ def execute(
     records = runner.execute_all(isolated, workers=workers, on_progress=on_progress)
     for record in records.values():
         if (record.reason or "").startswith(sandbox.DID_NOT_START):
-            raise LeaderboardError(f"{record.reason}; the agent was not tested")
+            raise LeaderboardError("sandbox-failed", f"{record.reason}; the agent was not tested")
     return [(run, records[run.key]) for run in isolated]
 
 
@@ -318,8 +326,9 @@ def check_sandbox(isolation: str) -> None:
     """Raise an error if a sandbox is requested but not available."""
     if isolation == "sandbox" and not sandbox.available():
         raise LeaderboardError(
+            "no-sandbox",
             f"third-party agents require a sandbox: {sandbox.why_not()}; install bubblewrap, "
-            "or use --isolation none for code that you trust"
+            "or use --isolation none for code that you trust",
         )
 
 
@@ -329,14 +338,15 @@ def check_actions(submission: Submission, played: Sequence[tuple[Run, Record]]) 
     for run, record in played:
         where = f"{run.env}, seed {run.seed}"
         if record.reason is not None:
-            raise BundleError(f"the agent failed in {where}: {record.reason}")
+            raise BundleError("failed-run", f"the agent failed in {where}: {record.reason}")
         expected = submission.actions[claims.index((run.env, run.seed))]
         chosen = record.columns["action"].reshape(expected.shape)
         gap = np.abs(chosen - expected).reshape(len(expected), -1).max(axis=1)
         if (gap > ACTION_TOLERANCE).any():
             step = int(np.argmax(gap > ACTION_TOLERANCE))
             raise BundleError(
+                "wrong-action",
                 f"{where}: the agent chooses {chosen[step]} at t = "
-                f"{record.columns['t'][step]}, but {expected[step]} was submitted"
+                f"{record.columns['t'][step]}, but {expected[step]} was submitted",
             )
     return f"the agent chose the same actions in {len(played)} repeated runs"

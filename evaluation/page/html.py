@@ -26,7 +26,7 @@ PLOTLY = "plotly.min.js"
 """File name of the plotting library, in the folder of the page."""
 
 
-class PageError(UserError, OSError):
+class PageError(UserError):
     """Page that cannot be written."""
 
 
@@ -38,12 +38,14 @@ def write_page(path: Path | str, content: Mapping[str, Any]) -> Path:
     """
     out = Path(path)
     if out.is_dir():
-        raise PageError(f"cannot write {str(out)!r}: it is a folder")
+        raise PageError("cannot-write", f"cannot write {str(out)!r}: it is a folder")
     try:
         write_atomically(out, render(content).encode())
         write_atomically(out.parent / PLOTLY, plotly_source())
     except OSError as error:
-        raise PageError(f"cannot write {str(out)!r}: {error.strerror or error}") from error
+        raise PageError(
+            "cannot-write", f"cannot write {str(out)!r}: {error.strerror or error}"
+        ) from error
     return out
 
 

@@ -26,7 +26,6 @@ from periodic_decisions.backtest.result import BacktestResult
 from periodic_decisions.backtest.windows import (
     FIXED,
     MEANINGS,
-    REPLAY,
     SCHEDULES,
     plan_windows,
     window_references,
@@ -98,11 +97,12 @@ class Backtest:
                 self._make(world)
                 usable.append((world, first))
             except UnknownWorldError as error:
-                reason = str(error).removeprefix(f"{REPLAY}: ")
-                self.refused.append(f"The window from {world['arguments']['start']}: {reason}")
+                start, reason = world["arguments"]["start"], error.__cause__ or error
+                self.refused.append(f"The window from {start} is left out: {reason}")
         if not usable:
             raise DataError(
-                *self.series.scarce_arms() or [f"no window can be used: {self.refused[0]}"]
+                "missing-values",
+                *self.series.scarce_arms() or [f"no window can be used: {self.refused[0]}"],
             )
         self.plan = replace(self.plan, firsts=tuple(first for _, first in usable))
         return [world for world, _ in usable]
@@ -123,7 +123,9 @@ class Backtest:
         entries = tuple(agent_entries(agents or self.default_agents()))
         for label in (entry.label for entry in entries):
             if label in MEANINGS:
-                raise ProtocolError(f"agents: {label!r} is a reference; choose another label")
+                raise ProtocolError(
+                    "reserved-label", f"agents: {label!r} is a reference; choose another label"
+                )
         return Protocol(
             name=f"backtest-{self.table.stem}",
             description=f"Windows of {self.table.name}.",
@@ -159,7 +161,9 @@ class Backtest:
         known_references = [name for name in MEANINGS if self.plan.periods or name not in SCHEDULES]
         if baseline not in (*labels, *known_references):
             known = ", ".join((*labels, *known_references))
-            raise ProtocolError(f"unknown baseline {baseline!r}: expected one of {known}")
+            raise ProtocolError(
+                "unknown-baseline", f"unknown baseline {baseline!r}: expected one of {known}"
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results = run(protocol, store=store, workers=workers, on_progress=on_progress)
@@ -178,7 +182,9 @@ class Backtest:
             for name, total in references.items():
                 totals[name] = np.append(totals.get(name, []), total)
         if baseline not in totals:
-            raise ProtocolError(f"the baseline {baseline!r} did not finish all windows")
+            raise ProtocolError(
+                "baseline-failed", f"the baseline {baseline!r} did not finish all windows"
+            )
         result = BacktestResult(
             table=self.table,
             series=self.series,

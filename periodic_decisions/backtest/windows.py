@@ -93,8 +93,9 @@ def plan_windows(
     if room < (windows or 1):
         wanted = "a window" if windows is None else f"{windows:,} windows"
         raise DataError(
+            "too-few-steps",
             f"{length:,} steps are too few for {wanted}: a warm start of {known:,} steps and "
-            f"{window_steps:,} steps to decide are needed"
+            f"{window_steps:,} steps to decide are needed",
         )
     count = windows or room
     firsts = tuple(length - window_steps * (count - i) for i in range(count))

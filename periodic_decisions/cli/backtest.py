@@ -173,7 +173,7 @@ def plan_lines(tested: Backtest) -> list[str]:
     seasons = [f"{period:,.6g}" for period in tested.periods]
     known = [f"{period:,.6g}" for period in plan.periods]
     troubles = [in_a_shell(sentence(trouble)) for trouble in series.troubles()]
-    left_out = [f"Left out: {refused.removesuffix('.')}." for refused in tested.refused]
+    left_out = [f"{refused.removesuffix('.')}." for refused in tested.refused]
     return [
         f"{tested.table.name}: {len(series.values):,} steps of {series.grid.step_text()}, "
         f"{len(series.names):,} arms, {series.span()}.",
@@ -181,8 +181,7 @@ def plan_lines(tested: Backtest) -> list[str]:
         f"Seasons in steps, the main one first: {', '.join(seasons) or 'none'}; agents know "
         f"{', '.join(known) or 'none'}, the seasons that fit into a window (--window-steps).",
         f"{count(len(plan.firsts), 'window')} of {plan.steps:,} consecutive steps, up to "
-        f"the "
-        f"end; before each, agents know the best arm of {plan.warm:,} steps and its reward "
+        f"the end; before each, agents know the best arm of {plan.warm:,} steps and its reward "
         "(--warm-start).",
         *left_out,
     ]

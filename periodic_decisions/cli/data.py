@@ -74,9 +74,13 @@ def download(
     from periodic_envs.data.madrid.download import addresses, download_year
 
     if source != "madrid":
-        raise CommandError(f"unknown source {source!r}: the only source is madrid")
+        raise CommandError(
+            "unknown-source", f"unknown source {source!r}: the only source is madrid"
+        )
     if url is not None and len(year) > 1:
-        raise CommandError("--url is the address of one year: give a single --year with it")
+        raise CommandError(
+            "conflicting-options", "--url is the address of one year: give a single --year with it"
+        )
     for number in year:
         address = url or addresses().get(number)
         say(f"Madrid {number}" + (f" from {address}" if address else ""))
@@ -114,7 +118,7 @@ def list_data(
         except DataError as error:
             damaged.append(str(error))
     if damaged:
-        raise DataError("; ".join(damaged))
+        raise DataError("damaged-file", "; ".join(damaged))
 
 
 def _say_entry(entry: YearEntry, provenance: bool) -> None:
@@ -188,7 +192,10 @@ def check(
     if picture is not None:
         check_picture(picture)
     if schedule is not None and schedule.suffix.lower() != ".csv":
-        raise CommandError(f"the name given to --schedule must end in .csv, got {schedule.name!r}")
+        raise CommandError(
+            "unknown-file-type",
+            f"the file name of --schedule must end in .csv, got {schedule.name!r}",
+        )
     reading = options_set(
         time_column=time_column,
         arm_column=arm_column,
@@ -214,12 +221,12 @@ def check(
     say(f"\nTo choose an agent: periodic-gp backtest {shlex.quote(str(file))}{options}")
     if schedule is not None:
         write(schedule, result.schedule.csv().encode())
-        say(f"Wrote the schedule into {schedule}")
+        say(f"Wrote the schedule to {schedule}")
     if picture is not None:
         from periodic_decisions.seasons.figure import check_figure
 
         save_picture(check_figure(result), picture)
-        say(f"Wrote the figure into {picture}")
+        say(f"Wrote the figure to {picture}")
 
 
 @app.command()
@@ -231,6 +238,6 @@ def example(
 
     content = EXAMPLE.read_bytes()
     if file.exists() and not (file.is_file() and file.read_bytes() == content):
-        raise CommandError(f"{str(file)!r} already exists: choose another name")
+        raise CommandError("file-exists", f"{str(file)!r} already exists: choose another name")
     write(file, content)
     say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")

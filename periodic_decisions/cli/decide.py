@@ -81,7 +81,9 @@ def init(
     from periodic_decisions.decider.decider import Decider
 
     if state.exists():
-        raise CommandError(f"{str(state)!r} already exists: remove it, or choose another name")
+        raise CommandError(
+            "file-exists", f"{str(state)!r} already exists: remove it, or choose another name"
+        )
     decider = Decider(
         arms,
         step=step,
@@ -285,7 +287,7 @@ def add_arm(
 @app.command("retire-arm")
 def retire_arm(
     state: StateArgument,
-    arm: Annotated[str, typer.Argument(help="The arm.")],
+    arm: Annotated[str, typer.Argument(help="Arm to retire.")],
     agent: AgentOption = None,
 ) -> None:
     """Retire an arm; rewards of its past choices can still be reported."""
@@ -299,5 +301,6 @@ def retire_arm(
 def _check_free(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise CommandError(
-            f"{str(path)!r} already exists: choose another name, or replace it with --overwrite"
+            "file-exists",
+            f"{str(path)!r} already exists: choose another name, or replace it with --overwrite",
         )

@@ -116,7 +116,8 @@ def evaluate_log(
 ) -> None:
     """Evaluate policies from a log of decisions that another policy made.
 
-    An error reports policies that the log cannot judge. Without a policy, the log is described.
+    Policies that the log cannot evaluate are reported as an error. Without a policy, the log is
+    described.
     """
     from agents import AgentSpec
     from periodic_decisions.logs.describe import describe, guess_period
@@ -133,39 +134,37 @@ def evaluate_log(
         "separator": separator,
         "encoding": encoding,
     }
-    try:
-        for one in estimators:
-            check_estimator(one)
-        for one in policies:
-            agent = one.startswith("agent:")
-            AgentSpec.parse(one.removeprefix("agent:")) if agent else parse_policy(one)
-        _require_log(file, as_log, columns)
-        log = read_log(
-            file,
-            **columns,
-            probability_column=probability_column,
-            context_columns=context,
-            step=step,
-            decimal=decimal,
-            na_values=na_values,
-            timezone=timezone,
+    for one in estimators:
+        check_estimator(one)
+    for one in policies:
+        agent = one.startswith("agent:")
+        AgentSpec.parse(one.removeprefix("agent:")) if agent else parse_policy(one)
+    _require_log(file, as_log, columns)
+    log = read_log(
+        file,
+        **columns,
+        probability_column=probability_column,
+        context_columns=context,
+        step=step,
+        decimal=decimal,
+        na_values=na_values,
+        timezone=timezone,
+    )
+    length = guess_period(log) if period is None else period
+    if length is None:
+        raise CommandError(
+            "missing-argument",
+            "--period must be given, the length of a season in steps, such as 24",
         )
-        length = guess_period(log) if period is None else period
-        if length is None:
-            raise CommandError(
-                "--period must be given, the length of a season in steps, such as 24"
-            )
-        off_policy = OffPolicy(
-            log=log,
-            period=length,
-            phases=phases,
-            seasons_per_block=block_seasons,
-            estimated=estimate_probabilities,
-            clip=clip,
-            partial=partial,
-        )
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    off_policy = OffPolicy(
+        log=log,
+        period=length,
+        phases=phases,
+        seasons_per_block=block_seasons,
+        estimated=estimate_probabilities,
+        clip=clip,
+        partial=partial,
+    )
     if not as_json:
         for line in describe(log, off_policy.seasons):
             (say if "  " in line else say_prose)(line)  # tables have columns
@@ -182,8 +181,9 @@ def _require_log(file: Path, as_log: bool | None, columns: dict[str, str | None]
     # A file that cannot be read is reported by reading it.
     if as_log is False or (not has_log and why.startswith(("at ", "it is a wide"))):
         raise CommandError(
+            "not-a-log",
             f"{file.name!r} is a table of rewards, not a log: describe it with periodic-gp data "
-            f"check {shlex.quote(str(file))}, or force reading as a log with --log"
+            f"check {shlex.quote(str(file))}, or force reading as a log with --log",
         )
 
 
@@ -204,11 +204,15 @@ def _answer(
                 else:
                     estimates.append(replay_agent(off_policy, agent, seed=seed))
             except DecisionLogError as error:
-                refused.append(f"{policy}, {estimator}: {error}")
+                refused.append(DecisionLogError(error.code, f"{policy}, {estimator}: {error}"))
     if as_json:
         say(
             json.dumps(
-                {"estimates": [_plain(one) for one in estimates], "refused": refused}, indent=1
+                {
+                    "estimates": [_plain(one) for one in estimates],
+                    "refused": list(map(str, refused)),
+                },
+                indent=1,
             )
         )
         return
@@ -218,7 +222,7 @@ def _answer(
     for note in dict.fromkeys(f"{one.policy}: {note}." for one in estimates for note in one.notes):
         say_prose(f"Note on {note}")
     if refused:
-        raise CommandError("; ".join(refused))
+        raise CommandError(refused[0].code, "; ".join(map(str, refused)))
 
 
 def _row(one: Estimate) -> tuple[str, ...]:

@@ -89,14 +89,12 @@ def learn_prior(
     )
     check_folder(out)
     if table != MADRID and years is not None:
-        raise CommandError("--years is for madrid: select rows of a table with --start and --steps")
-    try:
-        madrid = table == MADRID
-        learned = (
-            _madrid(years or MADRID_YEARS, options) if madrid else _table(Path(table), **options)
+        raise CommandError(
+            "conflicting-options",
+            "--years is for madrid: select rows of a table with --start and --steps",
         )
-    except ValueError as error:
-        raise CommandError(str(error)) from error
+    madrid = table == MADRID
+    learned = _madrid(years or MADRID_YEARS, options) if madrid else _table(Path(table), **options)
     _write(out, *learned)
 
 
@@ -104,16 +102,26 @@ def _madrid(years: str, options: dict[str, Any]) -> Learned:
     from periodic_decisions.priors import MADRID_HOURS, learn_madrid
 
     if options.pop("period", MADRID_HOURS) != MADRID_HOURS:
-        raise CommandError(f"the season of madrid has {MADRID_HOURS} steps: leave out --period")
+        raise CommandError(
+            "conflicting-options",
+            f"the season of madrid has {MADRID_HOURS} steps: leave out --period",
+        )
     for option in options:
-        raise CommandError(f"--{option.replace('_', '-')} is for tables: leave it out with madrid")
+        raise CommandError(
+            "conflicting-options",
+            f"--{option.replace('_', '-')} is for tables: leave it out with madrid",
+        )
     first, colon, last = years.partition(":")
     try:
         numbers = range(int(first), int(last) + 1) if colon else sorted(map(int, years.split(",")))
     except ValueError:
-        raise CommandError(f"--years must be like 2016:2017 or 2016,2018, got {years!r}") from None
+        raise CommandError(
+            "invalid-years", f"--years must be like 2016:2017 or 2016,2018, got {years!r}"
+        ) from None
     if not numbers:
-        raise CommandError(f"--years {years} is empty: the last year must not precede the first")
+        raise CommandError(
+            "invalid-years", f"--years {years} is empty: the last year must not precede the first"
+        )
     return *learn_madrid(list(dict.fromkeys(numbers))), "midnight"
 
 
@@ -132,22 +140,26 @@ def _table(
     from agents.auto.transform import TRANSFORMS
     from periodic_decisions.priors import learn, seasons_in
     from periodic_decisions.tables.series import read_series
-    from periodic_envs.checks import one_of
     from periodic_envs.data.table import RewardTable, read_features
 
-    one_of("transform", transform, ("auto", *TRANSFORMS))
+    if transform not in ("auto", *TRANSFORMS):
+        known = ", ".join(("auto", *TRANSFORMS))
+        raise CommandError(
+            "invalid-option", f"--transform must be one of {known}, got {transform!r}"
+        )
     series = read_series(file, **reading)
     times = pd.Index(series.times)
     first: Any = start
     if isinstance(times, pd.DatetimeIndex):
         times = times.tz_localize(None)  # in UTC
     elif start is not None:
-        first = float(start)
+        first = next(iter(times[times == pd.to_numeric(start, errors="coerce")]), start)
     table = RewardTable(times, series.names, series.values).window(first, steps)
     if period is None:
         raise CommandError(
+            "missing-argument",
             "--period must be given, the length of the season in steps of the table: "
-            f"'periodic-gp data check {file}' estimates it"
+            f"'periodic-gp data check {file}' estimates it",
         )
     content = learn(
         [table.values],
@@ -167,8 +179,9 @@ def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> N
     data = (json.dumps(content, separators=(",", ":"), allow_nan=False) + "\n").encode()
     if len(data) > MAX_BYTES:
         raise CommandError(
+            "file-too-large",
             f"the prior would have {len(data):,} bytes, and agents read at most {MAX_BYTES:,}: "
-            "learn from fewer arms, or a shorter season"
+            "learn from fewer arms, or a shorter season",
         )
     write(path, data)
     arms, period = len(content["profile"][0]), content["period"]

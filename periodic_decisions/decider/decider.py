@@ -245,9 +245,9 @@ class Decider:
         The agent is created again and receives all stored rewards in order of time.
         """
         if checked_arm(arm) in self._arms:
-            raise DeciderError(f"the arm {arm!r} already exists")
+            raise DeciderError("repeated-names", f"the arm {arm!r} already exists")
         if len(self._arms) >= MAX_ARMS:
-            raise DeciderError(f"a decider has at most {MAX_ARMS:,} arms")
+            raise DeciderError("too-many-arms", f"a decider has at most {MAX_ARMS:,} arms")
         self._rebuild([*self._arms, arm])
 
     def retire_arm(self, arm: str) -> None:
@@ -256,9 +256,13 @@ class Decider:
         The agent is created again and receives all stored rewards in order of time.
         """
         if arm not in self._arms:
-            raise DeciderError(f"unknown arm {arm!r}: the arms are {', '.join(self._arms[:20])}")
+            raise DeciderError(
+                "unknown-arm", f"unknown arm {arm!r}: the arms are {', '.join(self._arms[:20])}"
+            )
         if len(self._arms) == 2:
-            raise DeciderError(f"cannot retire {arm!r}: a choice needs at least two arms")
+            raise DeciderError(
+                "too-few-arms", f"cannot retire {arm!r}: a choice needs at least two arms"
+            )
         self._rebuild([name for name in self._arms if name != arm])
 
     @property
@@ -286,7 +290,9 @@ class Decider:
             content = self.log.to_csv(index=False, lineterminator="\n")
             write_atomically(Path(path), content.encode())
         except OSError as error:
-            raise DeciderError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+            raise DeciderError(
+                "cannot-write", f"cannot write {str(path)!r}: {error.strerror or error}"
+            ) from error
 
     def save(self, path: str | Path) -> None:
         """Write the decider into one file, atomically."""
@@ -339,9 +345,10 @@ class Decider:
         if self._origin is not None and step < self._first:
             start = self._origin + self._first * clock.step
             raise DeciderError(
+                "before-start",
                 f"{moment} is before the start, {start}"
                 f"{'' if clock.on_the_wall else ' in UTC'}: create the decider with an earlier "
-                "start=..., or learn older rewards before the first choice"
+                "start=..., or learn older rewards before the first choice",
             )
         return step
 
@@ -410,7 +417,7 @@ class Decider:
         self._arms = checked_arms(header["arms"])
         self._names = [checked_arm(name) for name in header["names"]]
         if not set(self._arms) <= set(self._names) or len(set(self._names)) < len(self._names):
-            raise DeciderError("its arms are inconsistent")
+            raise DeciderError("damaged-file", "its arms are inconsistent")
         origin, n_arms = header["origin"], len(self._arms)
         self._origin = None if origin is None else datetime.fromisoformat(origin)
         self._first, self._generation = int(header["first"]), int(header["generation"])
@@ -438,7 +445,7 @@ def _spec(agent: str) -> AgentSpec:
     except UnknownAgentError as error:
         sentence, known, _ = str(error).partition("; known are ")  # too long a list
         hint = "; 'periodic-gp agents' lists the available agents" if known else ""
-        raise DeciderError(sentence + hint) from None
+        raise DeciderError(error.code, sentence + hint) from None
 
 
 def _registered(agent: str) -> AgentSpec:
@@ -448,6 +455,7 @@ def _registered(agent: str) -> AgentSpec:
         return AgentSpec(agent)
     if agent.partition(":")[0] not in known:
         raise DeciderError(
-            f"it was created with {agent!r}, which is not registered: pass agent={agent!r} again"
+            "unregistered-agent",
+            f"it was created with {agent!r}, which is not registered: pass agent={agent!r} again",
         )
     return AgentSpec.parse(agent)

@@ -56,7 +56,10 @@ def read_rewards(
             different rewards for one time and arm.
     """
     if duplicates not in DUPLICATES:
-        raise DeciderError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
+        raise DeciderError(
+            "invalid-option",
+            f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}",
+        )
     selected = None if arms is None else [str(arm) for arm in arms]
     _refuse_unknown(set(selected or ()), names, "arms=[...]", "")
     try:
@@ -70,7 +73,7 @@ def read_rewards(
         )
         rewards_found = _rewards(table, roles, time_format, decimal)
     except DataError as error:
-        raise DeciderError(str(error)) from None
+        raise DeciderError(error.code, str(error)) from None
     if selected is None:
         _warn_of_columns(table, roles, arms_now)
     else:
@@ -79,7 +82,8 @@ def read_rewards(
     rewards_found = rewards_found[rewards_found["arm"].isin(arms_now)]
     for reward in rewards_found["reward"][rewards_found["reward"].abs() > MAX_REWARD][:1]:
         raise DeciderError(
-            f"{table.source} has a reward of {reward:g}, which exceeds {MAX_REWARD:g} in magnitude"
+            "value-too-large",
+            f"{table.source} has a reward of {reward:g}, which exceeds {MAX_REWARD:g} in magnitude",
         )
     rewards_found = _once(rewards_found, duplicates, settings.timezone, table.source).sort_values(
         "time", kind="stable"
@@ -128,7 +132,8 @@ def _rewards(
     times, _ = parse_times(table, roles.time, time_format=time_format, decimal=decimal)
     if not isinstance(times, pd.DatetimeIndex):
         raise DataError(
-            f"the times in column {roles.time!r} must be dates, such as 2026-11-16 09:00"
+            "not-clock-times",
+            f"the times in column {roles.time!r} must be dates, such as 2026-11-16 09:00",
         )
     if times.tz is None and is_number(table, roles.time):  # Unix time
         times = times.tz_localize("UTC")
@@ -156,8 +161,9 @@ def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str)
     wrong = again[~clock_changes(pd.DatetimeIndex(again["time"]), zone, back=True)]
     for time, arm, _ in wrong[:1].itertuples(index=False):
         raise DeciderError(
+            "conflicting-values",
             f"{source} has different rewards for {arm!r} at {time}: keep one of them, or average "
-            "them with duplicates='mean'"
+            "them with duplicates='mean'",
         )
     return rewards
 
@@ -165,8 +171,9 @@ def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str)
 def _refuse_unknown(arms: set[str], names: list[str], where: str, of: str) -> None:
     for arm in sorted(arms - set(names))[:1]:
         raise DeciderError(
+            "unknown-arm",
             f"{where} has an unknown arm {arm!r}; the decider's arms are {', '.join(names[:20])}: "
-            f"add the arm to the decider, or remove it{of}"
+            f"add the arm to the decider, or remove it{of}",
         )
 
 

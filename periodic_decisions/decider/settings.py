@@ -64,8 +64,9 @@ def parse_duration(name: str, value: Any) -> timedelta:
         length = float(match[1] or 1) * units[0] if units else None
     if length is None or length != length or not timedelta(0) < length <= MAX_DURATION:
         raise DeciderError(
+            "invalid-duration",
             f"{name} must be a length of time of at most a century, such as '15 min', '1 hour', "
-            f"'1 day', '1 week' or '365 days', got {value!r}"
+            f"'1 day', '1 week' or '365 days', got {value!r}",
         )
     return timedelta(seconds=length.total_seconds())  # a pandas Timedelta becomes a plain one
 
@@ -103,8 +104,9 @@ class StepClock:
             zone = None if timezone_name is None else ZoneInfo(timezone_name)
         except Exception as error:  # folders, long names and unexpected types raise various errors
             raise DeciderError(
+                "unknown-timezone",
                 f"unknown timezone {timezone_name!r}: expected a name such as 'Europe/Madrid' or "
-                "'UTC'"
+                "'UTC'",
             ) from error
         return cls(step, zone, any(kinds) or not kinds)
 
@@ -122,8 +124,9 @@ class StepClock:
         if self.zone is None:
             if time.tzinfo is not None:
                 raise DeciderError(
+                    "missing-timezone",
                     f"{value!s} has an offset, but the decider has no time zone: create it with "
-                    "timezone=..., such as 'Europe/Madrid', or use times without an offset"
+                    "timezone=..., such as 'Europe/Madrid', or use times without an offset",
                 )
             return time
         aware = time if time.tzinfo is not None else time.replace(tzinfo=self.zone)
@@ -188,8 +191,9 @@ def _parsed(value: Any) -> datetime:
     except ValueError:
         pass
     raise DeciderError(
+        "invalid-time",
         f"a time must be a datetime or text like '2026-11-16 09:00', from {FIRST_YEAR} to "
-        f"{LAST_YEAR}, got {value!r}"
+        f"{LAST_YEAR}, got {value!r}",
     )
 
 
@@ -221,20 +225,27 @@ class Settings:
     def checked(cls, *, step: Any, seasons: Any, **others: Any) -> Settings:
         """Return validated settings from a user's values, or raise a ``DeciderError``."""
         if isinstance(seasons, str | timedelta) or not isinstance(seasons, Iterable):
-            raise DeciderError(f"seasons must be a list such as ['1 day', '1 week'], got {seasons}")
+            raise DeciderError(
+                "not-a-list", f"seasons must be a list such as ['1 day', '1 week'], got {seasons}"
+            )
         length = parse_duration("step", step)
         lengths = [parse_duration("a season", season) for season in seasons]
         for season in lengths:
             if season <= length:
                 raise DeciderError(
+                    "season-too-short",
                     f"a season must be longer than the step, got {duration_text(season)} and "
-                    f"{duration_text(length)}"
+                    f"{duration_text(length)}",
                 )
         made = cls(duration_text(length), tuple(map(duration_text, lengths)), **others)
         if made.objective not in OBJECTIVES:
-            raise DeciderError(f"objective must be 'max' or 'min', got {made.objective!r}")
+            raise DeciderError(
+                "invalid-option", f"objective must be 'max' or 'min', got {made.objective!r}"
+            )
         if not (isinstance(made.explore, int | float) and 0 <= made.explore <= 1):
-            raise DeciderError(f"explore must be a share between 0 and 1, got {made.explore!r}")
+            raise DeciderError(
+                "out-of-range", f"explore must be a share between 0 and 1, got {made.explore!r}"
+            )
         check_whole("remember", made.remember, 1, MAX_REMEMBERED)
         check_whole("seed", made.seed, 0, 2**63 - 1)
         _ = made.clock  # raises an error for an unknown zone
@@ -261,19 +272,21 @@ def check_whole(name: str, value: Any, least: int, most: int) -> None:
     """Raise an error unless the value is a whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise DeciderError(
-            f"{name} must be a whole number from {least:,} to {most:,}, got {value!r}"
+            "out-of-range",
+            f"{name} must be a whole number from {least:,} to {most:,}, got {value!r}",
         )
 
 
 def checked_arms(arms: Any) -> list[str]:
     """Return at least two different printable names of arms, or raise a ``DeciderError``."""
     if isinstance(arms, str) or not isinstance(arms, Iterable):
-        raise DeciderError(f"arms must be a list of names, got {arms!r}")
+        raise DeciderError("invalid-arms", f"arms must be a list of names, got {arms!r}")
     names = [checked_arm(arm) for arm in arms]
     if len(set(names)) < len(names) or not 2 <= len(names) <= MAX_ARMS:
         raise DeciderError(
+            "invalid-arms",
             f"arms must be 2 to {MAX_ARMS:,} different names, got {len(names)} names, "
-            f"{len(set(names))} of them different"
+            f"{len(set(names))} of them different",
         )
     return names
 
@@ -281,10 +294,13 @@ def checked_arms(arms: Any) -> list[str]:
 def checked_arm(name: Any) -> str:
     """Return the name of an arm, or raise a ``DeciderError``."""
     if not isinstance(name, str) or name != " ".join(name.split()) or not name.isprintable():
-        raise DeciderError(f"an arm must be printable text without extra spaces, got {name!r}")
+        raise DeciderError(
+            "invalid-name", f"an arm must be printable text without extra spaces, got {name!r}"
+        )
     if not 1 <= len(name) <= MAX_NAME_LETTERS:
         raise DeciderError(
-            f"an arm's name must have 1 to {MAX_NAME_LETTERS} letters, got {len(name)}"
+            "invalid-name",
+            f"an arm's name must have 1 to {MAX_NAME_LETTERS} letters, got {len(name)}",
         )
     return name
 
@@ -297,7 +313,8 @@ def checked_reward(reward: Any) -> float:
         value = math.nan
     if not abs(value) <= MAX_REWARD:
         raise DeciderError(
+            "invalid-reward",
             f"a reward must be a finite number of at most {MAX_REWARD:g} in magnitude, got "
-            f"{reward!r}"
+            f"{reward!r}",
         )
     return value

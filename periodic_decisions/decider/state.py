@@ -28,6 +28,7 @@ from safetensors.numpy import save as to_bytes
 from agents import AgentSpec, Problem
 from agents.arrays import Array, Rng
 from agents.base import Agent
+from agents.errors import CodedError
 from agents.objects import pack, unpack
 from agents.registry import find_class
 from agents.saving import Saveable
@@ -113,12 +114,14 @@ class Journal:
         choice = self._choices.get(id) if isinstance(id, str) else None
         if choice is None:
             raise DeciderError(
+                "unknown-choice",
                 f"unknown choice {id!r}: it was not made by this decider, or is older than the "
-                f"{self._remember:,} stored choices"
+                f"{self._remember:,} stored choices",
             )
         if not choice.is_open:
             raise DeciderError(
-                f"the reward of choice {choice.id} is already known: {choice.reward:g}"
+                "known-reward",
+                f"the reward of choice {choice.id} is already known: {choice.reward:g}",
             )
         return choice
 
@@ -162,7 +165,7 @@ class Journal:
         made._next = int(arrays["next"][0])
         places = [(c.step, c.arm) for c in made] + [(step, arm) for step, arm, _ in made.events]
         if not all(0 <= step < MAX_STEP and ASKED <= arm < n_names for step, arm in places):
-            raise DeciderError("it has choices with unknown arms or invalid times")
+            raise DeciderError("damaged-file", "it has choices with unknown arms or invalid times")
         return made
 
 
@@ -278,11 +281,13 @@ class Learner:
         """Return the agent from a file."""
         agent_class = find_class(spec.name)
         if not (isinstance(agent_class, type) and issubclass(agent_class, Saveable)):
-            raise DeciderError(f"the agent {spec} is not the one that was saved")
+            raise DeciderError("wrong-class", f"the agent {spec} is not the one that was saved")
         agent: Any = unpack(header, arrays, agent_class)
         rng = agent._rng
         if not isinstance(agent, Agent):
-            raise DeciderError(f"{spec} is not an agent: it needs act() and update()")
+            raise DeciderError(
+                "not-an-agent", f"{spec} is not an agent: it needs act() and update()"
+            )
         return cls(spec, settings, n_arms, (agent, rng))
 
     def _observation(self, step: int) -> Array:
@@ -309,7 +314,8 @@ def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
         yield
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise DeciderError(f"the agent {spec} {what}: {reason}") from error
+        code = error.code if isinstance(error, CodedError) else "agent-failed"
+        raise DeciderError(code, f"the agent {spec} {what}: {reason}") from error
 
 
 @contextlib.contextmanager
@@ -321,17 +327,21 @@ def locked(path: Path) -> Iterator[None]:
     """
     if not path.parent.is_dir():  # otherwise the lock would create it
         raise DeciderError(
-            f"cannot use {str(path)!r}: the folder {str(path.parent)!r} does not exist"
+            "folder-not-found",
+            f"cannot use {str(path)!r}: the folder {str(path.parent)!r} does not exist",
         )
     lock = FileLock(path.with_name(f"{path.name}.lock"), timeout=MAX_WAITING_SECONDS)
     try:
         lock.acquire()
     except Timeout:
         raise DeciderError(
-            f"{str(path)!r} has been in use by another process for {MAX_WAITING_SECONDS:g} seconds"
+            "file-in-use",
+            f"{str(path)!r} has been in use by another process for {MAX_WAITING_SECONDS:g} seconds",
         ) from None
     except OSError as error:
-        raise DeciderError(f"cannot lock {str(path)!r}: {error.strerror or error}") from None
+        raise DeciderError(
+            "cannot-lock", f"cannot lock {str(path)!r}: {error.strerror or error}"
+        ) from None
     try:
         yield
     finally:
@@ -354,7 +364,7 @@ def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         settle(path.parent)
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise DeciderError(f"cannot write {str(path)!r}: {reason}") from error
+        raise DeciderError("cannot-write", f"cannot write {str(path)!r}: {reason}") from error
 
 
 @contextlib.contextmanager
@@ -372,23 +382,24 @@ def opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         with path.open("rb") as file:
             header_bytes = int.from_bytes(file.read(8), "little")
         if size > MAX_BYTES or header_bytes > min(size, MAX_HEADER_BYTES):
-            raise DeciderError("it is not a decider, or too large")
+            raise DeciderError("wrong-format", "it is not a decider, or too large")
         with safe_open(path, framework="numpy") as tensors:
             metadata = tensors.metadata() or {}
             if metadata.get("format") != FORMAT:
-                raise DeciderError("it is not a decider")
+                raise DeciderError("wrong-format", "it is not a decider")
             problem = f"it is damaged (written by version {metadata.get('version')})"
             arrays = {name: tensors.get_tensor(name) for name in list(tensors.keys())}
         yield json.loads(metadata["header"]), arrays
     except DeciderError as error:
-        raise DeciderError(f"cannot load {str(path)!r}: {error}") from None
+        raise DeciderError(error.code, f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:
-        raise DeciderError(f"cannot load {str(path)!r}: {problem}") from error
+        raise DeciderError("damaged-file", f"cannot load {str(path)!r}: {problem}") from error
 
 
 def check_exists(path: Path) -> None:
     """Raise an error if the file is missing."""
     if not path.is_file():
         raise DeciderError(
-            f"the file {str(path)!r} does not exist: create a decider with periodic-gp decide init"
+            "file-not-found",
+            f"the file {str(path)!r} does not exist: create a decider with periodic-gp decide init",
         )

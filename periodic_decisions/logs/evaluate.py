@@ -100,7 +100,7 @@ class OffPolicy:
 
     def __post_init__(self) -> None:
         if self.clip is not None and not self.clip > 0.0:
-            raise ValueError(f"clip must be above 0, got {self.clip!r}")
+            raise DecisionLogError("out-of-range", f"clip must be above 0, got {self.clip!r}")
 
     @cached_property
     def seasons(self) -> LogSeasons:
@@ -174,8 +174,9 @@ class OffPolicy:
         """Return the mean reward under the model, with the model's interval."""
         if policy.learned:
             raise DecisionLogError(
+                "circular-estimate",
                 f"the estimator dm cannot evaluate {policy.name}, which the model itself chose: "
-                "use dr or ips"
+                "use dr or ips",
             )
         counts = self.seasons.count(chosen[used], len(self.log.names), used)
         mean, deviation = self.model.average(counts / counts.sum())
@@ -192,8 +193,9 @@ class OffPolicy:
         when = phase_label(self.log, self.seasons, int(self.seasons.phase[row]))
         hint = "" if self.partial else "; partial=True evaluates the other steps only"
         raise DecisionLogError(
+            "no-overlap",
             f"the log cannot evaluate {policy.name}: in {share:.0%} of the steps it takes an arm "
-            f"that the log never chose at that phase, such as {arm!r} at {when}{hint}"
+            f"that the log never chose at that phase, such as {arm!r} at {when}{hint}",
         )
 
     def _notes(self, share: float, weight: Array, *, by_model: bool) -> tuple[str, ...]:
@@ -216,15 +218,18 @@ def check_estimator(estimator: str) -> None:
     """Raise an error if the estimator is unknown."""
     if estimator not in ESTIMATORS:
         known = ", ".join(ESTIMATORS)
-        raise DecisionLogError(f"unknown estimator {estimator!r}: expected one of {known}")
+        raise DecisionLogError(
+            "unknown-estimator", f"unknown estimator {estimator!r}: expected one of {known}"
+        )
 
 
 def require_size(policy: str, size: float) -> None:
     """Raise an error if the effective number of rows is too small."""
     if size < MIN_EFFECTIVE_SIZE:
         raise DecisionLogError(
+            "too-few-rows",
             f"the log cannot evaluate {policy}: the effective number of rows that agree with it "
-            f"is {size:.1f}, but at least {MIN_EFFECTIVE_SIZE:g} are needed"
+            f"is {size:.1f}, but at least {MIN_EFFECTIVE_SIZE:g} are needed",
         )
 
 
@@ -276,7 +281,9 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
         over, under = (np.bincount(block, row, minlength=blocks) for row in pair)
         left = under.sum() - under
         if (left <= 0.0).any():
-            raise DecisionLogError("all informative rows are in one block of seasons")
+            raise DecisionLogError(
+                "too-few-seasons", "all informative rows are in one block of seasons"
+            )
         without += (over.sum() - over) / left
     deviation = without - without.mean()
     # Jackknife: var = (B - 1) / B sum_b (theta_(b) - mean)^2, with B - 1 degrees of freedom.

@@ -74,7 +74,8 @@ class DecisionLog:
         """Return the number of an arm."""
         if arm not in self.names:
             raise DecisionLogError(
-                f"unknown arm {arm!r}: the arms of {self.source} are {', '.join(self.names[:20])}"
+                "unknown-arm",
+                f"unknown arm {arm!r}: the arms of {self.source} are {', '.join(self.names[:20])}",
             )
         return self.names.index(arm)
 
@@ -134,9 +135,11 @@ def split_seasons(
         DecisionLogError: If there are fewer than ``MIN_BLOCKS`` blocks of whole seasons.
     """
     if not (np.isfinite(period) and period >= 1.0):
-        raise DecisionLogError(f"period must be a number of steps of at least 1, got {period!r}")
+        raise DecisionLogError(
+            "out-of-range", f"period must be a number of steps of at least 1, got {period!r}"
+        )
     if seasons_per_block < 1 or (phases is not None and phases < 1):
-        raise DecisionLogError("phases and seasons_per_block must be at least 1")
+        raise DecisionLogError("out-of-range", "phases and seasons_per_block must be at least 1")
     phases = min(max(1, round(period)), MAX_PHASES) if phases is None else phases
     cycle = np.floor(step / period + 1e-9)
     phase = np.floor((step / period - cycle + 1e-9) * phases).astype(np.intp)
@@ -149,8 +152,9 @@ def split_seasons(
     used, block = np.unique(block, return_inverse=True)
     if len(used) < MIN_BLOCKS:
         raise DecisionLogError(
-            f"only {count(len(used), 'block')} of {per_block} whole seasons of {period:g} steps "
-            f"have rows: at least {MIN_BLOCKS} are needed for an interval"
+            "too-few-seasons",
+            f"an interval needs at least {MIN_BLOCKS} blocks of {count(per_block, 'whole season')} "
+            f"of {period:g} steps, got {len(used)} with rows",
         )
     folds = min(FOLDS, len(used))
     clipped = np.clip(phase, 0, phases - 1)

@@ -81,13 +81,16 @@ class ScheduledArms:
             rows = log.moments.strftime(self.slots)
         else:
             raise DecisionLogError(
+                "not-clock-times",
                 f"{self.name} follows the calendar, but the times of {log.source} are plain "
-                "numbers: write the plan by steps"
+                "numbers: write the plan by steps",
             )
         chosen = np.array([numbers.get(when, -1) for when in rows], dtype=np.intp)
         if (chosen < 0).any():
             when = rows[int((chosen < 0).argmax())]
-            raise DecisionLogError(f"{self.name} has no arm for {when}, which occurs in the log")
+            raise DecisionLogError(
+                "incomplete-schedule", f"{self.name} has no arm for {when}, which occurs in the log"
+            )
         return chosen
 
 
@@ -103,14 +106,16 @@ def read_schedule(path: str | Path) -> ScheduledArms:
     table = read_table(path)
     if not {"when", "arm"} <= set(table.columns):
         raise DecisionLogError(
-            f"{table.source} is not a schedule: it needs columns 'when' and 'arm'"
+            "invalid-schedule",
+            f"{table.source} is not a schedule: it needs columns 'when' and 'arm'",
         )
     when, arms = (as_text(table.columns[name]) for name in ("when", "arm"))
     forms = [s for s, form in SLOTS.items() if all(re.fullmatch(form, slot) for slot in when)]
     if not forms or len(set(when)) < len(when):
         raise DecisionLogError(
+            "invalid-schedule",
             f"{table.source} is not a schedule that can be evaluated: 'when' must be a weekday "
-            "(Mon), an hour (09:00), both (Mon 09:00), or a step of the season (step 3), each once"
+            "(Mon), an hour (09:00), both (Mon 09:00), or a step of the season (step 3), each once",
         )
     return ScheduledArms(
         f"schedule:{Path(path).name}", forms[0], dict(zip(when, arms, strict=True))
@@ -126,4 +131,4 @@ def parse_policy(text: str) -> Policy:
         return read_schedule(rest)
     if text == "best-per-phase":
         return BestPerPhase()
-    raise DecisionLogError(f"a policy must be {FORMS}, got {text!r}")
+    raise DecisionLogError("invalid-policy", f"a policy must be {FORMS}, got {text!r}")

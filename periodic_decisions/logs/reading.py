@@ -81,8 +81,9 @@ def read_log(
     )
     if roles.arm is None or roles.reward is None:
         raise DecisionLogError(
+            "not-a-log",
             f"{table.source} has a column for each arm; a log is a long table with the columns "
-            "time, arm and reward"
+            "time, arm and reward",
         )
     contexts = list(context_columns or ())
     if context_columns is None:
@@ -136,8 +137,9 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGri
             return grid, positions(grid, moments, source)
         except DataError as error:
             raise DecisionLogError(
+                error.code,
                 f"the times of {source} are irregular or far apart: give a step, such as '1h', to "
-                "which they are rounded down"
+                "which they are rounded down",
             ) from error
     stamps = isinstance(moments, pd.DatetimeIndex)
     try:
@@ -147,15 +149,16 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGri
         positive = False
     if not positive:
         like = "a length of time such as '1h'" if stamps else "a positive number, like the times"
-        raise DecisionLogError(f"step must be {like}, got {step!r}")
+        raise DecisionLogError("invalid-duration", f"step must be {like}, got {step!r}")
     first = moments.min().floor(length) if stamps else np.floor(moments.min() / length) * length
     grid = TimeGrid(first, length)
     # Round-off must not move a time into the previous step.
     exact = np.floor(grid.index(moments) + 1e-9)
     if not exact.max() < MAX_VALUES:
         raise DecisionLogError(
-            f"the times of {source} are {exact.max() + 1:,.0f} steps of {grid.step_text()}: is "
-            "one of them wrong, or the step too short?"
+            "sparse-times",
+            f"the times of {source} are {exact.max() + 1:,.0f} steps of {grid.step_text()}: "
+            "correct a wrong time, or use a longer step",
         )
     return grid, exact.astype(np.intp)
 
@@ -189,7 +192,11 @@ def _check_numbers(
         if wrong.any():
             row = int(wrong.argmax())
             value = "no value" if missing[row] else f"{values[row]:g}"
-            raise DecisionLogError(f"{table.place(row)} has {value} in column {name!r}: {rule}")
+            kind = "invalid-probability" if name == probability else "value-too-large"
+            raise DecisionLogError(
+                "missing-values" if missing[row] else kind,
+                f"{table.place(row)} has {value} in column {name!r}: {rule}",
+            )
 
 
 def _known_rows(log: DecisionLog) -> DecisionLog:
@@ -199,11 +206,13 @@ def _known_rows(log: DecisionLog) -> DecisionLog:
     """
     known = ~np.isnan(log.reward)
     if not known.any():
-        raise DecisionLogError(f"{log.source} has no row with a reward")
+        raise DecisionLogError("no-rewards", f"{log.source} has no row with a reward")
     without = known & np.isnan(0.0 if log.probability is None else log.probability)
     complete = np.flatnonzero(known & ~without)
     if not len(complete):
-        raise DecisionLogError(f"{log.source} has no row with both a reward and a probability")
+        raise DecisionLogError(
+            "no-complete-rows", f"{log.source} has no row with both a reward and a probability"
+        )
     order = complete[np.argsort(log.step[complete], kind="stable")]
     rows = f"{count(int(without.sum()), 'row')} without a probability left out"
     return replace(

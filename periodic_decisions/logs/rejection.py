@@ -52,7 +52,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
     try:
         player = AgentSpec.parse(agent).make(problem, agent_rng)
     except ValueError as error:  # unknown agent, or one that does not support this problem
-        raise DecisionLogError(str(error)) from error
+        raise DecisionLogError(getattr(error, "code", "agent-failed"), str(error)) from error
     accepted = np.zeros(len(log), dtype=bool)
     for row in np.flatnonzero(offered).tolist():
         observation = observations[row]

@@ -56,8 +56,8 @@ class Check:
     def _season(self) -> list[str]:
         if not self.search.seasons:
             return [
-                f"No season of 2 to {self.search.longest:,} steps was detected; at least "
-                f"{MIN_SEASONS} repetitions must fit into the data."
+                f"No season was detected. At least {MIN_SEASONS} repetitions must fit into the "
+                f"data: the longest season that can be detected has {self.search.longest:,} steps."
             ]
         best, *rest = self.search.seasons
         return [

@@ -112,10 +112,12 @@ def parse_numbers(
             named = numbers.isin(absent) | small.isin(table.absent)
             wrong = numbers.isna() & ~named & ~small.isin(MISSING)
             if wrong.any():
-                raise DataError(_refusal(table, name, words[wrong]))
+                raise DataError("not-a-number", _refusal(table, name, words[wrong]))
         if np.isinf(numbers).any():
             row = int(np.isinf(numbers).argmax())
-            raise DataError(f"{table.place(row)} has an infinite value in column {name!r}")
+            raise DataError(
+                "infinite-values", f"{table.place(row)} has an infinite value in column {name!r}"
+            )
         parsed.append(numbers.mask(named).to_numpy(dtype=np.float64))
         gone += int(named.sum())
     notes = ["the decimal mark is a comma"] if marks.decimal == "," else []
@@ -127,7 +129,7 @@ def parse_numbers(
 def _find_marks(table: RawTable, names: Sequence[str], decimal: str | None) -> Marks:
     """Detect the marks of numbers; a decimal comma is assumed only if it is unambiguous."""
     if decimal not in (None, ".", ","):
-        raise DataError(f"decimal must be '.' or ',', got {decimal!r}")
+        raise DataError("invalid-option", f"decimal must be '.' or ',', got {decimal!r}")
     if table.lines is None:
         return Marks(decimal or ".")
     columns = [table.columns[name] for name in names]
@@ -142,8 +144,9 @@ def _find_marks(table: RawTable, names: Sequence[str], decimal: str | None) -> M
         return Marks(decimal or ".")
     if all(_THOUSANDS.fullmatch(word) for word in commas):
         raise DataError(
+            "ambiguous-number",
             f"{table.source} has ambiguous numbers like {commas[0]!r}: write them without "
-            "thousands separators, or give decimal=','"
+            "thousands separators, or give decimal=','",
         )
     return Marks(",")
 
@@ -200,19 +203,23 @@ def parse_times(
         row = int(missing.argmax())
         word = repr(texts[row][:40]) if texts and texts[row] else "no value"
         raise DataError(
+            "invalid-time",
             f"{table.place(row)} has {word} in the time column {name!r}: write all times as "
-            "2018-03-01 13:00 or as plain numbers, or give time_format"
+            "2018-03-01 13:00 or as plain numbers, or give time_format",
         )
     if not isinstance(moments, pd.DatetimeIndex):
         if timezone is not None:
             raise DataError(
-                f"timezone={timezone!r} requires times, but column {name!r} has numbers"
+                "not-clock-times",
+                f"timezone={timezone!r} requires times, but column {name!r} has numbers",
             )
         return moments, notes
     try:
         moments = moments.as_unit("ns")
     except ValueError as error:
-        raise DataError(f"column {name!r} has a time outside the years 1678 to 2261") from error
+        raise DataError(
+            "time-out-of-range", f"column {name!r} has a time outside the years 1678 to 2261"
+        ) from error
     if timezone is not None:
         return _in_zone(moments, timezone), (*notes, f"times are local times in {timezone}")
     return moments, (*notes, "times were converted to UTC") if moments.tz is not None else notes
@@ -220,7 +227,9 @@ def parse_times(
 
 def _from_numbers(numbers: Array, *, utc: bool) -> Times:
     if np.all((numbers > 19e6) & (numbers < 21e6)):
-        raise DataError("times look like dates such as 20180331: give time_format='%Y%m%d'")
+        raise DataError(
+            "ambiguous-time", "times look like dates such as 20180331: give time_format='%Y%m%d'"
+        )
     for unit, (low, high, word) in UNIX.items():
         if np.all((numbers >= low) & (numbers <= high) & (numbers == np.rint(numbers))):
             stamps = pd.to_datetime(numbers.astype(np.int64), unit=unit, utc=utc)
@@ -232,7 +241,9 @@ def _from_texts(name: str, texts: list[str], time_format: str | None) -> Times:
     rows, words = pd.factorize(np.array(texts, dtype=object))
     aware = {bool(_OFFSET.search(word)) for word in words}
     if len(aware) > 1:
-        raise DataError(f"column {name!r} mixes times with and without a time zone")
+        raise DataError(
+            "mixed-timezones", f"column {name!r} mixes times with and without a time zone"
+        )
     notes: tuple[str, ...] = ()
     if time_format is None:
         time_format = _find_format(name, words)
@@ -242,7 +253,10 @@ def _from_texts(name: str, texts: list[str], time_format: str | None) -> Times:
     try:
         stamps = _stamps(words, time_format or "ISO8601", utc=aware == {True})
     except (TypeError, ValueError, OverflowError, re.error) as error:  # for invalid formats
-        raise DataError(f"cannot read the times in column {name!r}: {error}") from error
+        raise DataError(
+            "invalid-time-format",
+            f"cannot read the times in column {name!r} with time_format={time_format!r}: {error}",
+        ) from error
     return stamps[rows], notes
 
 
@@ -266,9 +280,9 @@ def _find_format(name: str, words: Sequence[str]) -> str | None:
     fits = [form for form in tried if _stamps(words, form).notna().all()]
     if len(fits) > 1:
         raise DataError(
+            "ambiguous-time",
             f"the order of day and month is ambiguous in {match[0]!r} of the time column "
-            f"{name!r}: "
-            f"give time_format={fits[0]!r} or {fits[1]!r}"
+            f"{name!r}: give time_format={fits[0]!r} or {fits[1]!r}",
         )
     return (fits or tried)[0]
 
@@ -280,7 +294,8 @@ def _in_zone(moments: pd.DatetimeIndex, zone: str) -> pd.DatetimeIndex:
         return moments if moments.tz is None else moments.tz_convert(zone).tz_localize(None)
     except (KeyError, ValueError, TypeError, OSError, AttributeError) as error:
         raise DataError(
-            f"unknown timezone {zone!r}: expected a name such as 'Europe/Madrid' or 'UTC'"
+            "unknown-timezone",
+            f"unknown timezone {zone!r}: expected a name such as 'Europe/Madrid' or 'UTC'",
         ) from error
 
 

@@ -75,7 +75,9 @@ def read_table(
     elif isinstance(source, str | os.PathLike):
         table = _from_file(Path(source), separator, encoding)
     else:
-        raise DataError(f"data must be a path or a DataFrame, got {type(source).__name__}")
+        raise DataError(
+            "wrong-type", f"data must be a path or a DataFrame, got {type(source).__name__}"
+        )
     words = [na_values] if isinstance(na_values, str | int | float) else na_values or ()
     return replace(table, absent=tuple(str(word).strip().lower() for word in words))
 
@@ -83,24 +85,29 @@ def read_table(
 def _from_file(path: Path, separator: str | None, encoding: str | None) -> RawTable:
     """Read a regular file of bounded size."""
     if path.exists() and not path.is_file():
-        raise DataError(f"{str(path)!r} is not a file")
+        raise DataError("not-a-file", f"{str(path)!r} is not a file")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a path"
-        raise DataError(f"cannot read {str(path)!r}: {reason}") from error
+        raise DataError(
+            "file-not-found" if isinstance(error, FileNotFoundError) else "cannot-read",
+            f"cannot read {str(path)!r}: {reason}",
+        ) from error
     if len(content) > MAX_BYTES:
         raise DataError(
+            "file-too-large",
             f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the required columns "
-            "and times, or pass a DataFrame"
+            "and times, or pass a DataFrame",
         )
     if path.suffix.lower() in (".parquet", ".pq"):
         return _from_parquet(path.name, content)
     if path.suffix.lower() in (".csv", ".tsv", ".txt"):
         return _from_text(path.name, content, separator, encoding)
     raise DataError(
-        f"unknown format of {path.name!r}: its name must end in .csv, .tsv, .txt, .parquet or .pq"
+        "unknown-file-type",
+        f"unknown format of {path.name!r}: its name must end in .csv, .tsv, .txt, .parquet or .pq",
     )
 
 
@@ -108,7 +115,8 @@ def check_name(name: str, place: str) -> None:
     """Raise an error for names that cannot be printed."""
     if not 0 < len(name) <= MAX_NAME_LETTERS or not name.isprintable():
         raise DataError(
-            f"{place} has no valid name: expected 1 to {MAX_NAME_LETTERS} printable characters"
+            "invalid-name",
+            f"{place} has no valid name: expected 1 to {MAX_NAME_LETTERS} printable characters",
         )
 
 
@@ -116,8 +124,9 @@ def check_size(source: str, n_columns: int, n_values: int) -> None:
     """Raise an error for tables that would exceed the limits of memory."""
     if n_columns > MAX_COLUMNS or n_values > MAX_VALUES:
         raise DataError(
+            "table-too-large",
             f"{source} has more than {MAX_COLUMNS:,} columns or {MAX_VALUES:,} values: keep only "
-            "the required columns and times"
+            "the required columns and times",
         )
 
 
@@ -136,7 +145,9 @@ def _clean_names(names: list[Any], source: str) -> list[str]:
     for i, name in enumerate(cleaned):
         check_name(name, f"column {i + 1} of {source}")
         if name in cleaned[:i]:
-            raise DataError(f"{source} has two columns named {name!r}: rename one")
+            raise DataError(
+                "repeated-names", f"{source} has two columns named {name!r}: rename one"
+            )
     return cleaned
 
 
@@ -153,16 +164,19 @@ def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple
             continue
         except (LookupError, ValueError) as error:
             raise DataError(
+                "unknown-encoding",
                 f"unknown encoding {encoding!r}: expected, for example, utf-8, cp1252, latin-1 or "
-                "utf-16"
+                "utf-16",
             ) from error
         if "\0" in text:
-            raise DataError(f"{name!r} is a binary file: only CSV and Parquet can be read")
+            raise DataError(
+                "binary-file", f"{name!r} is a binary file: only CSV and Parquet can be read"
+            )
         if known in (encoding, marked):
             return text, ()
         note = f"the text is not UTF-8 and was read as {known}: if characters look wrong, give an"
         return text, (f"{note} encoding",)
-    raise DataError(f"{name!r} is not {encoding} text: give another encoding")
+    raise DataError("wrong-encoding", f"{name!r} is not {encoding} text: give another encoding")
 
 
 def _from_text(name: str, content: bytes, separator: str | None, encoding: str | None) -> RawTable:
@@ -170,11 +184,13 @@ def _from_text(name: str, content: bytes, separator: str | None, encoding: str |
     text, notes = _decode(name, content, encoding)
     rows = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(rows) < 2:
-        raise DataError(f"{name!r} is empty, or has no rows below the header")
+        raise DataError("empty-table", f"{name!r} is empty, or has no rows below the header")
     numbers, lines = zip(*rows, strict=True)
     separator = separator or _find_separator(name, lines[:20])
     if separator not in SEPARATORS:
-        raise DataError(f"separator must be one of {list(SEPARATORS)}, got {separator!r}")
+        raise DataError(
+            "invalid-option", f"separator must be one of {list(SEPARATORS)}, got {separator!r}"
+        )
     header = _clean_names(_split(lines[0], separator), repr(name))
     check_size(repr(name), len(header), len(header) * len(lines))
     columns = _columns(name, lines, len(header), separator, numbers)
@@ -208,14 +224,17 @@ def _columns(
             ),
         )
     except pa.ArrowException as error:
-        raise DataError(f"{name!r} is not a proper CSV file") from error
+        raise DataError("damaged-file", f"{name!r} is not a proper CSV file") from error
     if wrong:
         raise DataError(
+            "wrong-field-count",
             f"line {numbers[wrong[0].number - 1]} of {name!r} has {wrong[0].actual_columns} "
-            f"fields, but the header has {width}"
+            f"fields, but the header has {width}",
         )
     if len(table) != len(lines) - 1:
-        raise DataError(f"{name!r} has a line break or an open quotation mark within a field")
+        raise DataError(
+            "open-quotation", f"{name!r} has a line break or an open quotation mark within a field"
+        )
     return [table.column(i).to_pandas() for i in range(width)]
 
 
@@ -228,10 +247,13 @@ def _find_separator(name: str, lines: Sequence[str]) -> str:
         return (fits if len(fits) == 1 else present)[0]
     if not present:
         raise DataError(
-            f"{name!r} has a single column, but a time and at least two arms are required"
+            "too-few-columns",
+            f"{name!r} has a single column, but a time and at least two arms are required",
         )
     raise DataError(
-        f"the separator of {name!r} is ambiguous: give separator=" + " or ".join(map(repr, present))
+        "ambiguous-separator",
+        f"the separator of {name!r} is ambiguous: give separator="
+        + " or ".join(map(repr, present)),
     )
 
 
@@ -250,11 +272,14 @@ def _from_parquet(name: str, content: bytes) -> RawTable:
         sizes = [facts.row_group(i).total_byte_size for i in range(facts.num_row_groups)]
         check_size(name, len(schema), len(schema) * facts.num_rows)
         if sum(max(size, 0) for size in sizes) > 4 * MAX_BYTES:
-            raise DataError(f"{name!r} expands to more than {4 * MAX_BYTES >> 20} MiB")
+            raise DataError(
+                "file-too-large", f"{name!r} expands to more than {4 * MAX_BYTES >> 20} MiB"
+            )
         for field in schema:
             if pa.types.is_nested(field.type):
                 raise DataError(
-                    f"column {field.name!r} of {name!r} has nested values instead of scalars"
+                    "nested-values",
+                    f"column {field.name!r} of {name!r} has nested values instead of scalars",
                 )
         # Text stays dictionary-encoded, so that a small file cannot expand in memory.
         words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_binary(f.type)]
@@ -263,14 +288,17 @@ def _from_parquet(name: str, content: bytes) -> RawTable:
     except DataError:
         raise
     except Exception as error:  # Arrow raises various errors on invalid files
-        raise DataError(f"{name!r} is not a readable Parquet file") from error
+        raise DataError("damaged-file", f"{name!r} is not a readable Parquet file") from error
 
 
 def _from_frame(frame: pd.DataFrame, source: str = "the DataFrame") -> RawTable:
     if frame.columns.nlevels > 1 or frame.index.nlevels > 1:
-        raise DataError(f"{source} has several levels of rows or columns: call reset_index() first")
+        raise DataError(
+            "several-levels",
+            f"{source} has several levels of rows or columns: call reset_index() first",
+        )
     if not len(frame):
-        raise DataError(f"{source} has no rows")
+        raise DataError("empty-table", f"{source} has no rows")
     check_size(source, frame.shape[1] + 1, frame.size)
     index = frame.index
     if index.name is not None or isinstance(index, pd.DatetimeIndex):

@@ -97,7 +97,9 @@ def find_roles(
     arm = arm_column or _find_one("arm", table, others, reward_column)
     reward = reward_column or _find_one("reward", table, others, arm)
     if len({time, arm, reward}) < 3:
-        raise DataError("time_column, arm_column and reward_column must be three columns")
+        raise DataError(
+            "repeated-names", "time_column, arm_column and reward_column must be three columns"
+        )
     return Roles(time, arm=arm, reward=reward)
 
 
@@ -109,17 +111,22 @@ def arms_of(
     for code, name in enumerate(names):
         check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
     if len(names) < 2:
-        raise DataError(f"at least two arms are required, {table.source} has only {names[0]!r}")
+        raise DataError(
+            "too-few-arms", f"at least two arms are required, {table.source} has only {names[0]!r}"
+        )
     return list(names), codes
 
 
 def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raise an error for unknown names, with a suggestion."""
+    """Raise an error for unknown names, with a suggestion.
+
+    The first word of ``what`` is part of the code: "unknown-column" or "unknown-arm".
+    """
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(str(name), known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known[:20])}"
-            raise DataError(f"unknown {what}: {name!r}; {hint}")
+            raise DataError(f"unknown-{what.split()[0]}", f"unknown {what}: {name!r}; {hint}")
 
 
 def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
@@ -135,9 +142,9 @@ def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
     if words or again:
         evidence = f"column {words[0]!r} holds text" if words else "times are repeated"
         raise DataError(
+            "ambiguous-table",
             f"{table.source} may be a long table ({evidence}): give arm_column and reward_column, "
-            "or "
-            "name the columns to use as arms=[...]"
+            "or name the columns to use as arms=[...]",
         )
     check_known(arms or (), others, f"arm in {table.source}")
     return _wide(time, others)
@@ -146,8 +153,9 @@ def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
 def _wide(time: str, arms: list[str]) -> Roles:
     if len(arms) < 2:
         raise DataError(
+            "too-few-arms",
             f"at least two arms are required, got {arms}: provide a column for each arm, or a "
-            "long table with the columns time, arm and reward"
+            "long table with the columns time, arm and reward",
         )
     return Roles(time, arms=tuple(arms))
 
@@ -161,8 +169,9 @@ def _find_time(table: RawTable, taken: tuple[str | None, str | None]) -> str:
         if len(candidates) == 1:
             return candidates[0]
     raise DataError(
+        "ambiguous-column",
         f"the time column of {table.source} is ambiguous: give time_column="
-        + " or ".join(map(repr, (named or stamps or names)[:10]))
+        + " or ".join(map(repr, (named or stamps or names)[:10])),
     )
 
 
@@ -174,7 +183,9 @@ def _find_one(role: str, table: RawTable, others: list[str], taken: str | None) 
     for candidates in (called, holding):
         if len(candidates) == 1:
             return candidates[0]
-    raise DataError(f"the {role} column of {table.source} is ambiguous: give {role}_column")
+    raise DataError(
+        "ambiguous-column", f"the {role} column of {table.source} is ambiguous: give {role}_column"
+    )
 
 
 def _called(names: Iterable[str], words: Collection[str]) -> list[str]:
@@ -220,7 +231,8 @@ def probability_column_of(table: RawTable, name: str | None = None) -> str | Non
     candidates = [c for c in table.columns if c.lower().replace(" ", "_") in PROBABILITY]
     if len(candidates) > 1:
         raise DataError(
+            "ambiguous-column",
             f"{table.source} has more than one column that may be the probability: give "
-            f"probability_column={' or '.join(map(repr, candidates))}"
+            f"probability_column={' or '.join(map(repr, candidates))}",
         )
     return candidates[0] if candidates else None

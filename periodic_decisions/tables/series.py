@@ -186,10 +186,13 @@ def read_series(
         DataError: If the table cannot be used or is ambiguous.
     """
     if duplicates not in DUPLICATES:
-        raise DataError(f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}")
+        raise DataError(
+            "invalid-option",
+            f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}",
+        )
     chosen = None if arms is None else list(map(str, arms))
     if chosen is not None and len(set(chosen)) < max(2, len(chosen)):
-        raise DataError(f"arms must name at least two different arms, got {chosen}")
+        raise DataError("too-few-arms", f"arms must name at least two different arms, got {chosen}")
     table = read_table(source, separator=separator, encoding=encoding, na_values=na_values)
     roles = find_roles(
         table,
@@ -240,15 +243,17 @@ def _filled(
     if duplicates == "error" and not twice.all():
         at, of = repeated[~twice][0], arm[~is_same][~twice][0]
         raise DataError(
+            "conflicting-values",
             f"{source} has different values for {names[of]!r} at {grid.at(at)}: keep one of them, "
             "average them with duplicates='mean', or give the timezone if clocks were set back "
-            "then"
+            "then",
         )
     unseen = np.isnan(values).all(0)
     if unseen.any():
         raise DataError(
+            "missing-values",
             f"{source} has no reading of {names[int(unseen.argmax())]!r}: leave it out, or select "
-            "the others with arms=[...]"
+            "the others with arms=[...]",
         )
     gone = np.flatnonzero(np.isnan(values).all(1))
     skipped = gone[clock_changes(times[gone], timezone, back=False)]
@@ -280,7 +285,8 @@ def find_grid(moments: Any, source: str) -> TimeGrid:
     distinct: Any = moments.sort_values().unique() if stamps else np.unique(moments)
     if len(distinct) < 3:
         raise DataError(
-            f"{source} has only {len(distinct)} different times; at least 3 are required"
+            "too-few-steps",
+            f"{source} has only {len(distinct)} different times; at least 3 are required",
         )
     if stamps:
         return TimeGrid(distinct[0], pd.Series(distinct).diff().mode()[0])
@@ -290,7 +296,9 @@ def find_grid(moments: Any, source: str) -> TimeGrid:
     rounded, counts = np.unique(np.round(differences / scale) * scale, return_counts=True)
     step = float(rounded[counts.argmax()])
     if not max(abs(distinct[0]), abs(distinct[-1])) < 2.0**53 * step:
-        raise DataError(f"the times of {source} are too large or too close for float64")
+        raise DataError(
+            "time-out-of-range", f"the times of {source} are too large or too close for float64"
+        )
     return TimeGrid(float(distinct[0]), step)
 
 
@@ -301,15 +309,18 @@ def positions(grid: TimeGrid, moments: Any, source: str) -> NDArray[np.intp]:
     off = np.abs(exact - nearest) > OFF_GRID
     if off.any():
         raise DataError(
+            "irregular-times",
             f"the times of {source} are not regular: the most common step is {grid.step_text()}, "
             f"but {show(moments[int(off.argmax())])} is not a whole number of steps after "
             f"{show(grid.first)}; resample them, or (for months, or days across a change of the "
-            "clock) write 0, 1, 2, ... instead of the times and name the column 'step'"
+            "clock) write 0, 1, 2, ... instead of the times and name the column 'step'",
         )
     if nearest.max() >= min(MAX_VALUES, len(nearest) / MIN_SHARE_OF_STEPS):
         raise DataError(
+            "sparse-times",
             f"{source} has {len(nearest):,} times from {show(grid.first)} to "
             f"{show(moments.max())}, which are {nearest.max() + 1:,.0f} steps of "
-            f"{grid.step_text()}: is one of them wrong?"
+            f"{grid.step_text()}: correct wrong times, or provide more than "
+            f"{MIN_SHARE_OF_STEPS:.0%} of the steps",
         )
     return nearest.astype(np.intp)

@@ -59,8 +59,9 @@ class Departures:
         first = (start - FIRST_DAY).days
         if first < 0 or first + days > DAYS:
             raise DataError(
+                "outside-data",
                 f"{describe(start, days)} is not within the flight data, "
-                f"{describe(FIRST_DAY, DAYS)}: choose another start, or fewer days"
+                f"{describe(FIRST_DAY, DAYS)}: choose another start, or fewer days",
             )
         columns = [self.destinations.index(code) for code in destinations]
         return self.counts[24 * first : 24 * (first + days), columns].astype(np.float64)
@@ -97,10 +98,15 @@ def _content() -> bytes:
         content = path.read_bytes()
     except PackageNotFoundError:
         raise DataError(
-            f"the flight data need the package {PACKAGE}, which is not installed: {INSTALL}"
+            "missing-package",
+            f"the flight data need the package {PACKAGE}, which is not installed: {INSTALL}",
         ) from None
     except OSError as error:
-        raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}; {AGAIN}") from error
+        raise DataError(
+            "cannot-read", f"cannot read {str(path)!r}: {error.strerror or error}; {AGAIN}"
+        ) from error
     if hashlib.sha256(content).hexdigest() != SHA256:
-        raise DataError(f"the table {str(path)!r} is damaged or of another version; {AGAIN}")
+        raise DataError(
+            "damaged-file", f"the table {str(path)!r} is damaged or of another version; {AGAIN}"
+        )
     return content

@@ -2,4 +2,16 @@
 
 
 class DataError(ValueError):
-    """Data that cannot be used; the message names the place and a remedy."""
+    """Data that cannot be used; the message names the place and a remedy.
+
+    Attributes:
+        code: Name of the fault, such as "missing-values". Codes stay the same when messages are
+            reworded.
+    """
+
+    def __init__(self, code: str, message: str = "") -> None:
+        super().__init__(code, message)
+        self.code = code
+
+    def __str__(self) -> str:
+        return str(self.args[1] or self.args[0])

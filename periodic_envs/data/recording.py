@@ -35,7 +35,9 @@ def parse_day(name: str, value: Any) -> datetime.date:
             raise ValueError
         return day
     except ValueError:
-        raise DataError(f"{name} must be a day like '2018-03-03', got {value!r}") from None
+        raise DataError(
+            "not-a-day", f"{name} must be a day like '2018-03-03', got {value!r}"
+        ) from None
 
 
 def describe(start: datetime.date, days: int) -> str:
@@ -54,7 +56,8 @@ def check_window(
     checks.whole("warm_start_days", warm_start_days, 0)
     if days <= warm_start_days:
         raise DataError(
-            f"days must be more than warm_start_days, which is {warm_start_days}, got {days}"
+            "too-few-steps",
+            f"days must be more than warm_start_days, which is {warm_start_days}, got {days}",
         )
     checks.one_of("objective", objective, OBJECTIVES)
     checks.positive("period_hours", period_hours)
@@ -80,8 +83,9 @@ def check_arms(
     if unknown or len(listed) < 2 or len(set(listed)) < len(listed):
         wrong = f"; {one} {unknown[0]!r} is unknown" if unknown else ""
         raise DataError(
+            "unknown-arm" if unknown else "invalid-arms",
             f"{name} must be a list of at least two different {many} out of "
-            f"{', '.join(map(str, known))}, got {chosen!r}{wrong}"
+            f"{', '.join(map(str, known))}, got {chosen!r}{wrong}",
         )
 
 
@@ -113,9 +117,10 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
     if (share > limit).any():
         worst = [f"{names[i]} ({share[i]:.1%})" for i in np.argsort(-share) if share[i] > limit]
         raise DataError(
+            "missing-values",
             f"too many values are missing in {what}: {', '.join(worst)}; the limit is {limit:.0%} "
             f"with missing={policy!r}. Leave these out, or choose another window "
-            f"(missing='interpolate' fills up to {MAX_MISSING:.0%})"
+            f"(missing='interpolate' fills up to {MAX_MISSING:.0%})",
         )
     filled: Array = values.copy()
     steps = np.arange(len(values))

@@ -58,13 +58,17 @@ class RewardTable:
             except (TypeError, DataError):
                 first = -1
             if first < 0:
-                raise DataError(f"start must be a time of the data, {self.span()}, got {start!r}")
+                raise DataError(
+                    "outside-data",
+                    f"start must be a time of the data, {self.span()}, got {start!r}",
+                )
         rest = len(self.values) - first
         length = rest if steps is None else checks.whole("steps", steps, 1)
         if length > rest:
             raise DataError(
+                "too-few-steps",
                 f"steps must be at most {rest:,} from {format_time(self.times[first])} on, got "
-                f"{length:,}: the data end at {format_time(self.times[-1])}"
+                f"{length:,}: the data end at {format_time(self.times[-1])}",
             )
         part = slice(first, first + length)
         return RewardTable(self.times[part], self.names, self.values[part])
@@ -108,9 +112,11 @@ def read_rewards(
         frame = frame[list(arms)]
     for column in frame.columns:
         if not column or len(column) > MAX_NAME_LETTERS or not column.isprintable():
-            raise DataError(f"{name} has an arm whose name cannot be displayed: {column[:40]!r}")
+            raise DataError(
+                "invalid-name", f"{name} has an arm whose name cannot be displayed: {column[:40]!r}"
+            )
     if len(set(frame.columns)) < max(2, frame.shape[1]):
-        raise DataError(f"{name} must have at least two arms with different names")
+        raise DataError("invalid-arms", f"{name} must have at least two arms with different names")
     return _on_grid(frame, name)
 
 
@@ -127,40 +133,54 @@ def read_frame(source: Any) -> tuple[pd.DataFrame, str]:
     else:
         frame, name = _read_file(Path(os.fspath(source))), repr(os.path.basename(source))
     if frame.empty:
-        raise DataError(f"{name} is empty")
+        raise DataError("no-data", f"{name} is empty")
     if frame.size > MAX_VALUES:
-        raise DataError(f"{name} has more than {MAX_VALUES:,} values: keep only the required ones")
+        raise DataError(
+            "too-many-values",
+            f"{name} has more than {MAX_VALUES:,} values: keep only the required ones",
+        )
     return frame.set_axis([str(column) for column in frame.columns], axis=1), name
 
 
 def _read_file(path: Path) -> pd.DataFrame:
     if path.suffix not in (".csv", ".parquet"):
-        raise DataError(f"{path.name!r} must end in .csv or .parquet; {OTHER_TABLES}")
+        raise DataError(
+            "wrong-format", f"{path.name!r} must end in .csv or .parquet; {OTHER_TABLES}"
+        )
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise DataError(f"{path.name!r} is larger than {MAX_FILE_BYTES >> 20} MiB")
+            raise DataError(
+                "file-too-large", f"{path.name!r} is larger than {MAX_FILE_BYTES >> 20} MiB"
+            )
         if path.suffix == ".csv":
             return pd.read_csv(path)
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(path) as file:
             if file.metadata.num_rows * file.metadata.num_columns > MAX_VALUES:
-                raise DataError(f"{path.name!r} has more than {MAX_VALUES:,} values")
+                raise DataError(
+                    "too-many-values", f"{path.name!r} has more than {MAX_VALUES:,} values"
+                )
             return file.read().to_pandas()
     except OSError as error:
-        raise DataError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+        raise DataError(
+            "cannot-read" if path.exists() else "file-not-found",
+            f"cannot read {str(path)!r}: {error.strerror or error}",
+        ) from error
     except DataError:
         raise
     except Exception as error:  # pandas and pyarrow raise various errors for damaged files
         reason = " ".join(str(error).split())[:200]
-        raise DataError(f"cannot read {path.name!r} ({reason}); {OTHER_TABLES}") from error
+        raise DataError(
+            "damaged-file", f"cannot read {path.name!r} ({reason}); {OTHER_TABLES}"
+        ) from error
 
 
 def _check_columns(frame: pd.DataFrame, wanted: Sequence[str], name: str) -> None:
     for column in wanted:
         if column not in frame.columns:
             known = ", ".join(map(str, frame.columns[:10]))
-            raise DataError(f"{name} has no column {column!r}; it has {known}")
+            raise DataError("unknown-column", f"{name} has no column {column!r}; it has {known}")
 
 
 def _pivoted(frame: pd.DataFrame, time: str, arm: str, reward: str, name: str) -> pd.DataFrame:
@@ -170,7 +190,8 @@ def _pivoted(frame: pd.DataFrame, time: str, arm: str, reward: str, name: str) -
     if twice.any():
         row = int(twice.to_numpy().argmax())
         raise DataError(
-            f"{name} has two rewards of {labels.iloc[row]!r} at {frame[time].iloc[row]}"
+            "repeated-times",
+            f"{name} has two rewards of {labels.iloc[row]!r} at {frame[time].iloc[row]}",
         )
     wide = frame.assign(**{arm: labels}).pivot(index=time, columns=arm, values=reward)
     return wide[list(labels.unique())]
@@ -180,29 +201,40 @@ def _on_grid(frame: pd.DataFrame, name: str) -> RewardTable:
     """Return the table on the regular grid of its times, in steps of the most common difference."""
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
-            raise DataError(f"{name} has values in {column!r} that are not numbers; {OTHER_TABLES}")
+            raise DataError(
+                "not-a-number",
+                f"{name} has values in {column!r} that are not numbers; {OTHER_TABLES}",
+            )
     frame = frame.set_axis(_parse_times(frame.index, name)).sort_index().astype(np.float64)
     times = frame.index
     if len(times) < 3 or times.has_duplicates:
-        raise DataError(f"{name} must have at least 3 different times, each of them once")
+        raise DataError(
+            "repeated-times" if times.has_duplicates else "too-few-steps",
+            f"{name} must have at least 3 different times, each of them once",
+        )
     step = pd.Series(times).diff().mode()[0]
     rows = np.asarray((times - times[0]) / step)
     wrong = np.abs(rows - rows.round()) > OFF_GRID
     if wrong.any():
         raise DataError(
+            "irregular-times",
             f"{name} must have regular times: {format_time(times[int(wrong.argmax())])} is not a "
-            f"whole number of steps of {step} after the first"
+            f"whole number of steps of {step} after the first",
         )
     n_steps = int(rows[-1].round()) + 1
     if n_steps * frame.shape[1] > MAX_VALUES:
-        raise DataError(f"the regular grid of {name} has more than {MAX_VALUES:,} values")
+        raise DataError(
+            "too-many-values", f"the regular grid of {name} has more than {MAX_VALUES:,} values"
+        )
     values: Array = np.full((n_steps, frame.shape[1]), np.nan)
     values[rows.round().astype(np.intp)] = frame.to_numpy()
     if np.isinf(values).any():
-        raise DataError(f"{name} has infinite values")
+        raise DataError("infinite-values", f"{name} has infinite values")
     empty = np.isnan(values).all(0)
     if empty.any():
-        raise DataError(f"{name} has no reading of {frame.columns[int(empty.argmax())]!r}")
+        raise DataError(
+            "missing-values", f"{name} has no reading of {frame.columns[int(empty.argmax())]!r}"
+        )
     return RewardTable(times[0] + step * pd.RangeIndex(n_steps), tuple(frame.columns), values)
 
 
@@ -214,10 +246,13 @@ def _parse_times(column: pd.Index[Any], name: str) -> pd.Index[Any]:
             times = pd.to_datetime(column, format="ISO8601", utc=True).tz_localize(None)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{name} must have times in ISO 8601 or numbers, got {column[0]!r}; {OTHER_TABLES}"
+            "not-a-time",
+            f"{name} must have times in ISO 8601 or numbers, got {column[0]!r}; {OTHER_TABLES}",
         ) from error
     if times.hasnans:
-        raise DataError(f"{name} lacks a time in row {int(times.isna().argmax()) + 1}")
+        raise DataError(
+            "missing-times", f"{name} lacks a time in row {int(times.isna().argmax()) + 1}"
+        )
     return times
 
 
@@ -247,13 +282,16 @@ def read_features(source: Any, names: Sequence[str]) -> Array:
         points = dict(zip(frame.iloc[:, 0].astype(str), rows, strict=True))
     lacking = [name for name in names if name not in points]
     if lacking:
-        raise DataError(f"arm_features has no coordinates of {lacking[0]!r}")
+        raise DataError("missing-coordinates", f"arm_features has no coordinates of {lacking[0]!r}")
     try:
         features = np.stack([np.asarray(points[name], np.float64) for name in names])
     except (TypeError, ValueError) as error:
         raise DataError(
-            "arm_features must have the same number of coordinates for all arms"
+            "invalid-coordinates",
+            "arm_features must have the same number of coordinates for all arms",
         ) from error
     if features.ndim != 2 or not features.shape[1] or not np.isfinite(features).all():
-        raise DataError("arm_features must be finite numbers, at least one for each arm")
+        raise DataError(
+            "invalid-coordinates", "arm_features must be finite numbers, at least one for each arm"
+        )
     return features

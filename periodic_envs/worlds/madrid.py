@@ -122,7 +122,9 @@ class Madrid(DataWorld):
             most = 0.0 if self.missing == "error" else MAX_MISSING
             share = np.isnan(values).mean(0)
             good = [n for n, s in zip(stations, share, strict=True) if s <= most]
-            raise DataError(f"{error}. Stations with enough data: stations={good}") from None
+            raise DataError(
+                error.code, f"{error}. Stations with enough data: stations={good}"
+            ) from None
         rewards = rewards_of(filled, self.objective)
         public = public_stations(stations, self.warm_start_days, self.period_hours)
         gaps = int(np.isnan(values).sum())
@@ -144,8 +146,9 @@ class Madrid(DataWorld):
         command = GET_DATA.format(year=parse_day("start", self.start).year)
         if magnitude_number(self.magnitude) != magnitude_number("NO"):
             raise DataError(
+                "not-imported",
                 f"without measurements only NO is available (simulated), not {self.magnitude}; "
-                f"get the data with: {command}"
+                f"get the data with: {command}",
             )
         _warn_once(command)
         return MadridSim(**{field.name: getattr(self, field.name) for field in fields(MadridSim)})

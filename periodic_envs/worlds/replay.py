@@ -104,7 +104,7 @@ class Replay(DataWorld):
         checks.one_of("missing", self.missing, POLICIES)
         checks.whole("warm_start", self.warm_start, 0)
         if self.arms is not None and not isinstance(self.arms, list | tuple):
-            raise DataError(f"arms must be a list of names, got {self.arms!r}")
+            raise DataError("invalid-arms", f"arms must be a list of names, got {self.arms!r}")
         # Invalid data raise errors now; data are read once.
         if self.origin.notes:
             warnings.warn("; ".join(self.origin.notes), stacklevel=3)
@@ -116,9 +116,9 @@ class Replay(DataWorld):
         if self.data is None:
             return (EXAMPLE_PERIOD,)
         raise DataError(
-            "period, the length of the season in steps, must be given with data: 'periodic-gp "
-            "data check FILE' "
-            "finds seasons"
+            "missing-argument",
+            "period, the length of the season in steps, must be given with data: "
+            "'periodic-gp data check FILE' finds seasons",
         )
 
     @cached_property
@@ -134,8 +134,9 @@ class Replay(DataWorld):
         window = whole.window(self.start, self.steps)
         if self.warm_start >= len(window.values):
             raise DataError(
+                "too-few-steps",
                 f"warm_start must leave a step to decide: it is {self.warm_start:,}, but the window"
-                f" has {len(window.values):,} steps"
+                f" has {len(window.values):,} steps",
             )
         return window
 
@@ -144,7 +145,9 @@ class Replay(DataWorld):
         table, public = self.table, self._public()
         filled = fill_gaps(table.values, table.names, policy=self.missing, what=table.span())
         if np.abs(filled).max() > MAX_VALUE:
-            raise DataError(f"values must be below {MAX_VALUE:g}: rescale the data")
+            raise DataError(
+                "value-too-large", f"values must be below {MAX_VALUE:g}: rescale the data"
+            )
         rewards = rewards_of(filled, self.objective)
         path = isinstance(self.data, str | os.PathLike)
         places = [] if public.action_features is None else public.action_features.tolist()
@@ -191,7 +194,7 @@ def _read(source: Any, **columns: Any) -> RewardTable:
         facts = os.stat(source)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a path"
-        raise DataError(f"cannot read {str(source)!r}: {reason}") from error
+        raise DataError("file-not-found", f"cannot read {str(source)!r}: {reason}") from error
     changed = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
     return _read_file(os.fspath(source), changed, tuple(columns.items()))
 

@@ -44,11 +44,11 @@ class ReadsFrames(Signals):
     """Walks up the stack to the judge's frames, which hold the world and its regret."""
 
     def attack(self):
-        frame, found = sys._getframe(), False
+        frame, reached = sys._getframe(), False
         while frame is not None:
-            found |= any(hasattr(value, "episode") for value in frame.f_locals.values())
+            reached |= any(hasattr(value, "episode") for value in frame.f_locals.values())
             frame = frame.f_back
-        return found
+        return reached
 
 
 class SignalsItsJudge(Signals):

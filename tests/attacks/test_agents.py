@@ -1,6 +1,5 @@
 """Agents that cheat, in a run, in the sandbox and on their way through the tiers."""
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from evaluation.results import Results
 from evaluation.runner import run
 from evaluation.specs import agent_entry
 from tests.platforms import needs_sandbox
+from tests.test_evaluation.test_sandbox import sandboxes
 
 AGENTS = Path(__file__).with_name("agents.py")
 TOML = """
@@ -64,10 +64,7 @@ def test_sandbox_hides_the_judge(protocol: Protocol, agent: str) -> None:
 
 def test_sandbox_ends_all_processes_with_the_run(protocol: Protocol) -> None:
     assert set(played(protocol, "ForkBomb", "sandbox").steps["action"]) == {1}
-    shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    assert not [
-        line for line in shown.stdout.splitlines() if "bwrap" in line and str(AGENTS) in line
-    ]
+    assert not sandboxes(str(AGENTS))
 
 
 def test_sandbox_returns_plain_actions(protocol: Protocol) -> None:
@@ -103,10 +100,9 @@ def test_judge_measures_with_its_own_clock(protocol: Protocol, tmp_path: Path) -
     assert ms_per_step >= 20.0
 
 
-def test_judge_hides_the_words_of_failures_on_hidden_seeds(
+def test_judge_hides_messages_of_failures_on_hidden_seeds(
     protocol: Protocol, tmp_path: Path
 ) -> None:
     verdict, _ = judged(protocol, "FailsOnHiddenSeeds", tmp_path, "sandbox")
     assert (verdict.tier, verdict.passed) == ("hidden-seed", False)
-    assert "failed on a hidden seed" in verdict.words
     assert "what I saw" not in verdict.words

@@ -20,24 +20,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tests.console import output_of
 from tests.contract.conftest import ROOT, example_table, numeric_environment, plain
-from tests.test_evaluation import test_cli
 
 LOG = ["time", "arm", "reward", "probability"]
 ARMS = ["Station", "Offices", "Old town", "Stadium", "Airport"]
 TIMES = pd.date_range("2024-04-01 06:00", periods=6, freq="5h")
 
 
-def call(folder: Path, *words: str) -> str:
-    """Run a command within this process and return its output."""
-    done = test_cli.call(*words, cwd=folder)
-    assert done.returncode == 0, f"{words}: {done.stdout[-800:]} {done.stderr[-1500:]}"
-    return str(done.stdout)
-
-
 def smoke(folder: Path) -> dict[str, Any]:
     """The tables of a sweep, without its times."""
-    answer = json.loads(call(folder, "run", "smoke", "--workers", "0", "--json"))
+    answer = json.loads(output_of("run", "smoke", "--workers", "0", "--json", cwd=folder))
     return {
         f"{track} {name}": [{k: v for k, v in row.items() if k != "ms_per_step"} for row in rows]
         for track, tables in answer["tracks"].items()
@@ -48,7 +41,9 @@ def smoke(folder: Path) -> dict[str, Any]:
 
 def backtest(folder: Path) -> dict[str, Any]:
     """The gains of agents and references in eight windows."""
-    answer = json.loads(call(folder, "backtest", example_table(folder), "--workers", "0", "--json"))
+    answer = json.loads(
+        output_of("backtest", example_table(folder), "--workers", "0", "--json", cwd=folder)
+    )
     figures = {name: answer[name] for name in ("windows", "steps", "warm_start", "periods", "rows")}
     return {**figures, "recommended": answer["recommendation"]["agent"]}
 
@@ -56,7 +51,7 @@ def backtest(folder: Path) -> dict[str, Any]:
 def check(folder: Path) -> dict[str, Any]:
     """Fractions and percentages that ``data check`` prints, and the schedule that it writes."""
     words = ("data", "check", example_table(folder), "--schedule", "schedule.csv")
-    report = call(folder, *words).partition("Try it")[0]
+    report = output_of(*words, cwd=folder).partition("Try it")[0]
     schedule = pd.read_csv(folder / "schedule.csv")
     columns = {name: plain(schedule[name].tolist()) for name in schedule}
     printed = {float(number) for number in re.findall(r"\d+\.\d+|\d+(?=%)", report)}
@@ -78,24 +73,28 @@ def log(folder: Path) -> dict[str, Any]:
     logged.to_csv(folder / "log.csv", index=False)
     names = ("arm:Airport", "best-per-phase", "agent:thompson")
     policies = [word for name in names for word in ("--policy", name)]
-    return {"answer": json.loads(call(folder, "data", "log", "log.csv", *policies, "--json"))}
+    return {
+        "answer": json.loads(output_of("data", "log", "log.csv", *policies, "--json", cwd=folder))
+    }
 
 
 def decide(folder: Path) -> dict[str, Any]:
     """Choices of a decider that learned the table, its plan and its log."""
     arms = [word for arm in ARMS for word in ("--arms", arm)]
     season = ("--step", "1h", "--seasons", "1 day")
-    call(folder, "decide", "init", "state", *arms, *season)
-    call(folder, "decide", "learn", "state", example_table(folder))
+    output_of("decide", "init", "state", *arms, *season, cwd=folder)
+    output_of("decide", "learn", "state", example_table(folder), cwd=folder)
     choices = []
     for number, time in enumerate(TIMES):
-        choice = json.loads(call(folder, "decide", "ask", "state", "--at", str(time), "--json"))
+        choice = json.loads(
+            output_of("decide", "ask", "state", "--at", str(time), "--json", cwd=folder)
+        )
         choices.append({key: value for key, value in choice.items() if key != "id"})
         if number % 4 != 3:
-            call(folder, "decide", "tell", "state", choice["id"], str(10.0 + number))
+            output_of("decide", "tell", "state", choice["id"], str(10.0 + number), cwd=folder)
     plan = ("decide", "plan", "state", "--at", "2024-04-03 00:00", "--steps", "24")
-    call(folder, *plan, "--csv", "plan.csv")
-    call(folder, "decide", "log", "state", "decided.csv")
+    output_of(*plan, "--csv", "plan.csv", cwd=folder)
+    output_of("decide", "log", "state", "decided.csv", cwd=folder)
     planned, decided = pd.read_csv(folder / "plan.csv"), pd.read_csv(folder / "decided.csv")
     return {
         "choices": choices,

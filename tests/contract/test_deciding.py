@@ -22,10 +22,10 @@ while True:
     number += 1
     with Decider.opened(sys.argv[1]) as decider:
         choice = decider.choose("2026-11-16 09:00")
-    print("asked", choice.id, flush=True)
+    print("choice", choice.id, flush=True)
     with Decider.opened(sys.argv[1]) as decider:
         decider.tell(choice.id, float(number))
-    print("told", choice.id, number, flush=True)
+    print("reward", choice.id, number, flush=True)
 """
 
 
@@ -49,15 +49,12 @@ def test_decider_keeps_acknowledged_choices(tmp_path: Path, kills: int) -> None:
     path, rng = tmp_path / "state", random.Random(0)
     agent = "periodic-gp-ucb:time_length_scale=1"
     Decider(["billing", "sales"], step="1h", seasons=["1 day"], agent=agent).save(path)
-    asked: list[str] = []
-    told: dict[str, float] = {}
+    lines: list[list[str]] = []
     for _ in range(kills):
-        for word, choice, *reward in acknowledged(path, rng):
-            if word == "asked":
-                asked.append(choice)
-            else:
-                told[choice] = float(reward[0])
+        lines += acknowledged(path, rng)
+        choices = [line[1] for line in lines if line[0] == "choice"]
+        rewards = {line[1]: float(line[2]) for line in lines if line[0] == "reward"}
         log = Decider.load(path).log.set_index("choice_id")["reward"]
-        assert set(asked) <= set(log.index)
-        assert {choice: log[choice] for choice in told} == told
-    assert len(set(asked)) == len(asked) >= kills
+        assert set(choices) <= set(log.index)
+        assert {choice: log[choice] for choice in rewards} == rewards
+    assert len(set(choices)) == len(choices) >= kills

@@ -1,10 +1,11 @@
 """A submission and a cheat through all tiers, from the command line."""
 
+import re
 import shutil
 from functools import partial
 from pathlib import Path
 
-from tests.contract.commands import call
+from tests.console import output_of
 from tests.platforms import needs_sandbox
 
 ROOT = Path(__file__).parents[2]
@@ -24,21 +25,19 @@ def test_leaderboard_accepts_an_agent_and_refuses_a_cheat(tmp_path: Path) -> Non
     shutil.copy(ROOT / "examples" / "custom_agent.py", tmp_path / "honest.py")
     shutil.copy(ROOT / "examples" / "memorising_agent.py", tmp_path / "cheat.py")
 
-    gp = partial(call, tmp_path)
+    gp = partial(output_of, cwd=tmp_path)
     for agent, out in ((honest, "one"), (cheat, "two")):
         gp("submit", agent, *OPTIONS, "--out", out)
     verified = gp("verify", "one", *OPTIONS, "--rerun", "12", "--agent", honest)
-    assert verified.count("passed:") == 3
+    assert verified.count(" passed: ") == 3
     gp("leaderboard", "open", "leaderboard/e1", "--protocol", "tiny.toml")
     for bundle, agent, verdict in (("one", honest, "passed"), ("two", cheat, "REFUSED")):
-        assert ": added " in gp("leaderboard", "add", bundle)
+        gp("leaderboard", "add", bundle)
         output = gp("leaderboard", "judge", "--agent", agent, "--workers", "2")
         assert f"hidden-seed {verdict}" in output
         head = output.split()[-1]
-    assert "it depends on the public seeds" in output
     output = gp("leaderboard", "check", "--head", head, "--rerun", "1", "--workers", "2")
-    assert "7 lines, 2 submissions: verified" in output
-    assert "Repeated 8 runs" in output
+    assert re.findall(r" (\d+)\b", output) == ["7", "2", "8"]  # events, submissions, runs
     gp("leaderboard", "build", "--out", "page.html")
     text = (tmp_path / "page.html").read_text()
     assert "hidden-seed" in text

@@ -1,13 +1,14 @@
 """Decisions of agents in a few worlds, as ``{agent: {world: actions}}`` in JSON on stdout.
 
-    python -m tests.contract.trajectories [--save-at STEP]
+    python -m tests.contract.trajectories STEP
+
+Agents are saved and loaded before a step, or never if STEP is null.
 
 It is run in a process of its own, with the kernel of BLAS that the figures were recorded with.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -52,9 +53,8 @@ def online_names() -> list[str]:
 
 def compute(save_at: int | None) -> dict[str, Any]:
     """The decisions, computed in a fresh process."""
-    words = [] if save_at is None else ["--save-at", str(save_at)]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.contract.trajectories", *words],
+        [sys.executable, "-m", "tests.contract.trajectories", json.dumps(save_at)],
         cwd=ROOT,
         env=numeric_environment(),
         stdout=subprocess.PIPE,
@@ -96,16 +96,14 @@ def _update(observation: Any, action: Any, reward: float, agent: Any) -> None:
 
 def main() -> None:
     """Print the decisions of all agents."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--save-at", type=int)
-    save_at = parser.parse_args().save_at
+    save_at = json.loads(sys.argv[1])
     assert "PeriodicGP-Synthetic-v0" in periodic_envs.ids()
     with tempfile.TemporaryDirectory() as folder:
-        found = {
+        decisions = {
             name: {world: trajectory(name, world, Path(folder), save_at) for world in WORLDS}
             for name in online_names()
         }
-    json.dump(found, sys.stdout)
+    json.dump(decisions, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -32,33 +32,38 @@ def _actions(space: gym.Space[Any]) -> np.ndarray:
     return rng.uniform(-1.0, 1.0, (STEPS, COPIES, *space.shape)).astype(np.float32)
 
 
+def _columns(first: Any, steps: list[Any]) -> dict[str, Any]:
+    """Columns of an episode, from its first observation and the answers of ``step``."""
+    observations, rewards, _, _, infos = zip(*steps, strict=True)
+    columns = {"observation": (first, *observations), "reward": rewards}
+    columns |= {name: tuple(info[name] for info in infos) for name in FIGURES}
+    return {name: plain(column) for name, column in columns.items()}
+
+
 def scalar_draws(env_id: str) -> list[dict[str, Any]]:
     """Observations, rewards and figures of each seed."""
-    return [_scalar_draw(gym.make(env_id), copy) for copy in range(COPIES)]
-
-
-def _scalar_draw(env: gym.Env[Any, Any], copy: int) -> dict[str, Any]:
-    observation, _ = env.reset(seed=SEED + copy)
-    rows: dict[str, Any] = {"observation": [observation], "reward": []}
-    for actions in _actions(env.action_space):
-        observation, reward, _, _, info = env.step(actions[copy])
-        rows["observation"].append(observation)
-        rows["reward"].append(reward)
-        for name in FIGURES:
-            rows.setdefault(name, []).append(info[name])
-    return {name: plain(column) for name, column in rows.items()}
+    envs = [gym.make(env_id) for _ in range(COPIES)]
+    return [
+        _columns(
+            env.reset(seed=SEED + copy)[0],
+            [env.step(actions[copy]) for actions in _actions(env.action_space)],
+        )
+        for copy, env in enumerate(envs)
+    ]
 
 
 def vector_draws(env_id: str) -> list[dict[str, Any]]:
     """The same from a vector environment."""
     envs = gym.make_vec(env_id, COPIES, vectorization_mode="vector_entry_point")
     observations, _ = envs.reset(seed=SEED)
-    rows: list[dict[str, Any]] = [{"observation": [o], "reward": []} for o in observations]
-    for actions in _actions(envs.single_action_space):
-        observations, rewards, _, _, info = envs.step(actions)
-        for copy, row in enumerate(rows):
-            row["observation"].append(observations[copy])
-            row["reward"].append(rewards[copy])
-            for name in FIGURES:
-                row.setdefault(name, []).append(info[name][copy])
-    return [{name: plain(column) for name, column in row.items()} for row in rows]
+    steps = [envs.step(actions) for actions in _actions(envs.single_action_space)]
+    return [
+        _columns(
+            observations[copy],
+            [
+                (*(column[copy] for column in columns), {n: info[n][copy] for n in FIGURES})
+                for *columns, info in steps
+            ],
+        )
+        for copy in range(COPIES)
+    ]

@@ -45,10 +45,10 @@ def replace_piece(data: bytes, rng: random.Random) -> bytes:
 
 def replace_number(data: bytes, rng: random.Random) -> bytes:
     """Replace a number of a text by another, or by something else."""
-    found = list(NUMBER.finditer(data))
-    if not found:
+    numbers = list(NUMBER.finditer(data))
+    if not numbers:
         return flip(data, rng)
-    one = rng.choice(found)
+    one = rng.choice(numbers)
     return data[: one.start()] + rng.choice(NUMBERS).encode() + data[one.end() :]
 
 

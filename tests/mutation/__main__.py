@@ -118,7 +118,8 @@ def tests_by_line(copy: Path, package: str) -> Tests:
     """Run the tests of a package without a fault and return which of them run which line."""
     from coverage import CoverageData
 
-    options = [f"--cov={package}", "--cov-context=test", "--cov-report=", "--durations=0"]
+    plugin = ["-p", "tests.mutation.contexts"]
+    options = [*plugin, f"--cov={package}", "--cov-report=", "--durations=0"]
     done = run_tests(copy, *options, SUITES[package])
     if done.returncode:
         raise SystemExit(f"the tests fail without any fault:\n{done.stdout[-3000:]}")
@@ -134,9 +135,7 @@ def tests_by_line(copy: Path, package: str) -> Tests:
 
 def by_line(contexts: dict[int, list[str]], seconds: dict[str, float]) -> dict[int, list[str]]:
     """Return the tests of each line of a file, and of ``IMPORTED`` those of all lines."""
-    tests = {
-        line: {name.partition("|")[0] for name in names if name} for line, names in contexts.items()
-    }
+    tests = {line: set(filter(None, names)) for line, names in contexts.items()}
     tests[IMPORTED] = set[str]().union(*tests.values())
     return {line: quickest(names, seconds) for line, names in tests.items()}
 

@@ -118,10 +118,10 @@ def test_shortlist_keeps_the_winners(n: int, beta: float) -> None:
         posterior.observe(int(rng.integers(1500)), t, rng.normal())
     for t in (n, n + 7.0):
         values = upper_bound(posterior.predict(t), beta)
-        winners, kept = np.flatnonzero(values >= values.max() - 1e-9), posterior.contenders(t, beta)
-        assert set(winners) <= set(kept)
+        winners, rest = np.flatnonzero(values >= values.max() - 1e-9), posterior.contenders(t, beta)
+        assert set(winners) <= set(rest)
         assert choose(posterior, t, beta) in winners
-    assert len(kept) < (300 if n == 200 else 1501)
+    assert len(rest) < (300 if n == 200 else 1501)
 
 
 def test_shortlist_keeps_equal_arms_and_those_with_late_features() -> None:
@@ -131,7 +131,7 @@ def test_shortlist_keeps_equal_arms_and_those_with_late_features() -> None:
     phi = np.tile([1.0, 0.0, 0.0], (40, 1))
     phi[1::4] = 0.9, 0.0, 0.09
     covariance = np.diag([0.0025, 0.0, 1.0])
-    kept = Shortlist(phi)(np.zeros(40), covariance, 4.0)
-    np.testing.assert_array_equal(kept, np.arange(1, 40, 4))
+    remaining = Shortlist(phi)(np.zeros(40), covariance, 4.0)
+    np.testing.assert_array_equal(remaining, np.arange(1, 40, 4))
     two, correlated = np.array([[1.0, 0.0], [0.97, 0.09]]), 0.5 * np.array([[1.0, 0.9], [0.9, 1.0]])
     np.testing.assert_array_equal(Shortlist(two)(np.zeros(2), correlated, 1.0), [1])

@@ -40,8 +40,7 @@ def test_arm_agent_learns_from_past_and_late_rewards() -> None:
 def test_arm_agent_divides_a_box_into_points() -> None:
     agent = diary("box", box_arms=5)
     agent.update(observe(0), np.array([0.6]), 1.0)
-    assert (agent.n_arms, agent.learned) == (5, [(3, 1.0, 0.0)])
-    assert agent.act(observe(0)) == -1.0
+    assert (agent.n_arms, agent.learned, agent.act(observe(0))) == (5, [(3, 1.0, 0.0)], -1.0)
 
 
 def test_arm_agent_breaks_ties_evenly() -> None:
@@ -56,8 +55,7 @@ def test_arm_agent_breaks_ties_evenly() -> None:
 def test_reward_scale_uses_what_the_problem_says() -> None:
     problem = replace(example_problem("arms"), reward_scale=(10.0, 0.3), noise_std=0.4)
     scale = RewardScale(problem)
-    assert (scale.sigma, scale.width) == (0.4, 0.8)
-    assert scale.interval == pytest.approx((9.0, 11.0))
+    assert (scale.sigma, scale.width, scale.interval) == (0.4, 0.8, pytest.approx((9.0, 11.0)))
     assert [scale.unit(y) for y in (0.0, 10.5, 99.0)] == pytest.approx([0.0, 0.75, 1.0])
     assert RewardScale(problem, 3.0).sigma == 3.0
 

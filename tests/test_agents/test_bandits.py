@@ -25,7 +25,7 @@ SWITCHING, DRIFTING = (
 SWAPPING = np.repeat([[0.0, 1.0], [1.0, 0.0]], 500, axis=0)
 
 
-def told(n: int, horizon: int | None = None, noise_std: float = 0.5) -> Problem:
+def problem_of(n: int, horizon: int | None = None, noise_std: float = 0.5) -> Problem:
     return arms(n, horizon=horizon, noise_std=noise_std, reward_scale=(0.5, 0.35))
 
 
@@ -68,7 +68,7 @@ def test_bernoulli_bound_solves_its_equation() -> None:
 
 
 def test_exp3_s_updates_its_weights_by_hand() -> None:
-    problem = replace(told(2, horizon=100), reward_scale=(0.5, 0.15), noise_std=0.2)  # [0, 1]
+    problem = replace(problem_of(2, horizon=100), reward_scale=(0.5, 0.15), noise_std=0.2)  # [0, 1]
     agent = fresh("exp3-s", problem)
     gamma, weight = math.sqrt(2 * math.log(200) / 100), np.array([0.5, 0.5])
     for arm, reward in ((0, 1.0), (1, 0.25), (0, 0.5)):
@@ -82,7 +82,7 @@ def test_exp3_s_updates_its_weights_by_hand() -> None:
 
 
 def test_rexp3_restarts_every_batch() -> None:
-    agent = fresh("rexp3", told(2, horizon=600))
+    agent = fresh("rexp3", problem_of(2, horizon=600))
     batch = math.ceil((2 * math.log(2)) ** (1 / 3) * 200 ** (2 / 3))
     for t in range(batch):
         agent.act(clock(t))
@@ -99,7 +99,7 @@ def test_glr_ucb_detects_a_change_of_one_arm() -> None:
     Of 1000 other seeds 30 failed, as delta = 0.03 says.
     """
     noise = np.random.default_rng(0).normal(0, 0.5, 60)
-    agent = fresh("glr-ucb", told(2, horizon=1000))
+    agent = fresh("glr-ucb", problem_of(2, horizon=1000))
     agent.update(clock(0), 1, 0.3)
     for t in range(60):
         agent.update(clock(t), 0, noise[t] + 1.5 * (t >= 40))
@@ -116,7 +116,7 @@ def test_master_detects_only_with_a_shrunken_threshold() -> None:
     """
     noise = np.random.default_rng(1).normal(0, 0.5, 512)
     for detector, fires in ((1.0, False), (1 / 500, True)):
-        agent = fresh(f"master:detector={detector}", told(2, 512))
+        agent = fresh(f"master:detector={detector}", problem_of(2, 512))
         for t in range(512):
             arm = agent.act(clock(t))
             agent.update(clock(t), arm, float(0.5 * arm + noise[t]))
@@ -124,7 +124,7 @@ def test_master_detects_only_with_a_shrunken_threshold() -> None:
 
 
 def test_siri_draws_arms_and_doubles_their_plays() -> None:
-    agent, played = fresh("siri", told(500, horizon=1000)), []
+    agent, played = fresh("siri", problem_of(500, horizon=1000)), []
     assert len(agent._drawn) == 8  # the power of two below 0.3 sqrt(1000)
     for t in range(200):
         played.append(agent.act(clock(t)))
@@ -138,7 +138,7 @@ def test_siri_draws_arms_and_doubles_their_plays() -> None:
 @pytest.mark.parametrize("text", BANDITS)
 def test_bandits_take_one_arm_and_little_time(text: str) -> None:
     for horizon in (1, 2, None):
-        agent = fresh(text, replace(told(1, horizon), periods=(6.0,)))
+        agent = fresh(text, replace(problem_of(1, horizon), periods=(6.0,)))
         for t in (0, 1, 2, 1000, 10**6, 10**9):  # and a clock that makes leaps
             assert agent.act(clock(t)) == 0
             agent.update(clock(t), 0, float(t % 7))

@@ -16,7 +16,6 @@ from agents.gp import (
     Linear,
     Matern,
     Periodic,
-    RankError,
     SquaredExponential,
     TimeSquaredExponential,
     make_posterior,
@@ -96,30 +95,6 @@ def test_engine_is_chosen_by_cost(
 @pytest.mark.parametrize("engine", ["incremental", "state-space"])
 def test_engine_can_be_given(engine: str) -> None:
     assert make_posterior(PERIODIC, Box(0, 3), 0.1, engine=engine).name.startswith(engine)
-
-
-@pytest.mark.parametrize(
-    ("make", "word"),
-    [
-        (
-            lambda: make_posterior(
-                Index() * TimeSquaredExponential(1.0), CITY, 0.1, engine="state-space"
-            ),
-            "",
-        ),
-        (
-            lambda: make_posterior(Matern(0.5) * Constant(), Box(0, 9), 0.1, engine="state-space"),
-            "",
-        ),
-        (lambda: make_posterior(PERIODIC, CITY, 0.1, engine="fast"), "engine"),
-        (lambda: make_posterior(PERIODIC, CITY, 0.0), "noise_variance"),
-        (lambda: Box(1, 1), "low < high"),
-        (lambda: Finite(np.zeros((0, 2))), "coordinates"),
-    ],
-)
-def test_engine_and_actions_refuse_impossible_arguments(make: Any, word: str) -> None:
-    with pytest.raises(ValueError if word else RankError, match=word or None):
-        make()
 
 
 def test_chebyshev_grid_has_its_ends_and_is_denser_there() -> None:

@@ -188,8 +188,7 @@ def test_dlinucb_pool_dismisses_and_adds_by_its_two_thresholds(
     (slave,) = agent.slaves
     slave.failed = np.repeat([0.0, 1.0], [1000 - fails, fails])
     agent.update(clock(0), 0, MIDDLE)  # as foreseen: no failure
-    assert slave.failed.sum() == fails
-    assert (slave in agent.slaves) == old
+    assert (slave.failed.sum(), slave in agent.slaves) == (fails, old)
     assert len(agent.slaves) == old + fresh
 
 
@@ -211,8 +210,7 @@ def test_adswitch_drops_an_arm_at_its_gap(factor: float, good: bool) -> None:
     """Two arms in turn, three times each."""
     agent = make("adswitch", n_arms=2)
     play(agent, [(0, factor * B * math.sqrt(math.log(100) / 2)), (1, 0.0)] * 3)
-    assert list(agent._good) == [True, good]
-    assert agent.episode == 1
+    assert (list(agent._good), agent.episode) == ([True, good], 1)
 
 
 @pytest.mark.parametrize("arm", [0, 1])

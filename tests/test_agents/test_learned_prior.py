@@ -10,6 +10,7 @@ import pytest
 from agents.auto.builders import DOUBTS
 from agents.auto.learned_prior import SHIPPED, PriorError, load_prior
 from agents.testing import observe
+from tests.errors import raises
 from tests.test_agents.playing import arms, fresh, reloaded_agent
 
 MADRID = json.loads(SHIPPED["madrid"].read_text())
@@ -95,44 +96,41 @@ def test_pretrained_agent_sees_the_sign_of_the_rewards(sign: float, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("change", "code"),
     [
-        ({"format": "something else"}, "periodic-gp prior"),
-        ({"version": 7}, "version 7"),
-        *(({"unit": unit}, "unit") for unit in (0.0, -1.0, np.inf, np.nan)),
-        ({"noise_variance": -1.0}, "finite"),
-        ({"noise_variance": 1e308}, "at most"),
-        ({"transform": "cube"}, "transform"),
-        ({"terms": []}, "terms"),
-        ({"terms": [{"part": "level"}]}, "damaged"),
+        ({"format": "something else"}, "wrong-format"),
+        ({"version": 7}, "wrong-version"),
+        *(({"unit": unit}, "damaged-file") for unit in (0.0, -1.0, np.inf, np.nan)),
+        *(({"noise_variance": noise}, "damaged-file") for noise in (-1.0, 1e308)),
+        ({"transform": "cube"}, "damaged-file"),
+        *(({"terms": terms}, "damaged-file") for terms in ([], [{"part": "level"}])),
         (
             {"terms": [{"part": "level", "factor": [[0.1]] * 24, "own": [-1.0] * 24}]},
-            "non-negative",
+            "damaged-file",
         ),
-        ({"profile": [[1.0] * 24] * 3}, "24 steps"),
-        ({"profile": "high"}, "damaged"),
-        ({"profile": []}, "damaged"),
-        ({"period": 12.0, "profile": [[1.0] * 24] * 12}, "12 steps"),
-        ({"places": [[99.0, 99.0]] * 24}, "other places"),
+        *(({"profile": rows}, "damaged-file") for rows in ([[1.0] * 24] * 3, "high", [])),
+        ({"period": 12.0, "profile": [[1.0] * 24] * 12}, "wrong-season"),
+        ({"places": [[99.0, 99.0]] * 24}, "wrong-places"),
     ],
     ids=str,
 )
-def test_prior_refuses_damaged_files(tmp_path: Path, change: dict[str, Any], word: str) -> None:
-    with pytest.raises(PriorError, match=word):
+def test_prior_rejects_damaged_files(tmp_path: Path, change: dict[str, Any], code: str) -> None:
+    with raises(PriorError, code):
         load_prior(prior(tmp_path, MADRID, **change), STATIONS)
 
 
 @pytest.mark.parametrize("name", ["nowhere", "3", "", "'  '"])
-def test_prior_refuses_names_of_no_file(name: str) -> None:
-    with pytest.raises(PriorError, match="prior"):
+def test_prior_rejects_names_of_no_file(name: str) -> None:
+    with raises(PriorError, "unknown-prior"):
         fresh(f"auto-gp-ucb:prior={name}", STATIONS)
 
 
-def test_prior_refuses_other_problems(tmp_path: Path) -> None:
-    with pytest.raises(PriorError, match="2 coordinates"):
-        load_prior("madrid", arms(4, periods=(6.0,)))
-    with pytest.raises(PriorError, match="3 arms"):
-        load_prior(prior(tmp_path, SMALL), arms(4, periods=(2.0,)))
+def test_prior_rejects_other_problems(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
-    with pytest.raises(PriorError, match="JSON"):
-        load_prior(str(tmp_path / "broken.json"), STATIONS)
+    for name, problem, code in (
+        ("madrid", arms(4, periods=(6.0,)), "wrong-places"),
+        (prior(tmp_path, SMALL), arms(4, periods=(2.0,)), "wrong-arms"),
+        (str(tmp_path / "broken.json"), STATIONS, "damaged-file"),
+    ):
+        with raises(PriorError, code):
+            load_prior(name, problem)

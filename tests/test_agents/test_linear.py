@@ -61,8 +61,7 @@ def test_ridge_table_equals_its_regressions() -> None:
 def test_arm_features_have_norm_one_at_most(kind: str) -> None:
     problem = example_problem(kind)
     x = arm_features(problem, np.linspace(-1, 1, 10).reshape(-1, problem.dim))
-    assert np.linalg.norm(x, axis=1).max() == pytest.approx(1.0)
-    assert x.shape[1] == problem.dim + 1
+    assert (np.linalg.norm(x, axis=1).max(), x.shape[1]) == (pytest.approx(1.0), problem.dim + 1)
 
 
 def test_d_linucb_is_the_printed_recursion() -> None:

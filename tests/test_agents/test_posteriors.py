@@ -163,12 +163,6 @@ def test_posteriors_refuse_impossible_observations(engine: Any, row: Any, error:
     assert posterior.count == 0
 
 
-def test_state_space_refuses_fractions_if_times_are_whole() -> None:
-    features = find_features(Index() * Periodic(5.0), LINE, whole_times=True)
-    with pytest.raises(ValueError, match="whole"):
-        StateSpace(Index() * Periodic(5.0), LINE, 0.1, features).observe(0, 0.5, 1.0)
-
-
 @pytest.mark.parametrize("decay", [Constant(), Decay(0.1)])
 def test_large_states_collect_their_steps(monkeypatch: pytest.MonkeyPatch, decay: Any) -> None:
     """One by one, and many at once, with a discount between them if nothing decays."""

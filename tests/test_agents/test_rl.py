@@ -1,7 +1,6 @@
 """Generic RL: what networks see, the loop turned inside out, the batch adapter, training."""
 
 import random
-import re
 import runpy
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from agents.base import Trainable
 from agents.registry import find_class
 from agents.rl.view import View
 from agents.testing import AgentContract, example_problem, observe
+from tests.errors import raises
 from tests.test_agents.playing import fresh
 
 torch = pytest.importorskip("torch", reason="needs the extra rl")
@@ -61,20 +61,20 @@ def test_view_remembers_the_last_action_and_its_reward(kind: str, action: list) 
 
 def test_loop_passes_rewards_and_observations_on() -> None:
     env = WaitingEnv(spaces.Box(-1, 1, (1,)), spaces.Discrete(9))
-    told = []
+    passed = []
 
     def learn() -> None:
         observation, _ = env.reset()
         for action in range(3):
-            told.append(float(observation[0]))
+            passed.append(float(observation[0]))
             observation, reward, *_ = env.step(action)
-            told.append(reward)
+            passed.append(reward)
 
     loop = Loop(learn)
     assert [loop.go_on(float(t), np.array([t / 10])) for t in range(3)] == [0, 1, 2]
-    with pytest.raises(RuntimeError, match="the learning loop has ended"):
+    with pytest.raises(RuntimeError):
         loop.go_on(3.0, np.array([0.3]))
-    assert told == [0.0, 1.0, 0.1, 2.0, 0.2, 3.0]
+    assert passed == [0.0, 1.0, 0.1, 2.0, 0.2, 3.0]
 
 
 def test_own_global_state_leaves_global_generators_alone() -> None:
@@ -104,20 +104,20 @@ def test_rl_agents_learn_an_easy_problem_in_one_run(name: str, kind: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "word"),
+    ("text", "kind", "name"),
     [
         ("ppo:n_step=8", "box", "n_step"),
-        ("dqn", "box", "finitely many"),
-        ("sac", "finite", "box"),
+        ("dqn", "box", "dqn"),
+        ("sac", "finite", "sac"),
         ("ppo:memory=maybe", "box", "memory"),
         *(
-            (f"ppo:{name}=1", "box", name)
-            for name in ("device", "seed", "policy", "env", "verbose")
+            (f"ppo:{setting}=1", "box", setting)
+            for setting in ("device", "seed", "policy", "env", "verbose")
         ),
     ],
 )
-def test_rl_agents_refuse_bad_settings(text: str, kind: str, word: str) -> None:
-    with pytest.raises(ValueError, match=word):
+def test_rl_agents_refuse_bad_settings(text: str, kind: str, name: str) -> None:
+    with pytest.raises(ValueError, match=name):
         fresh(text, kind)
 
 
@@ -160,10 +160,10 @@ def test_batch_env_equals_dummy_vec_env(world: str) -> None:
     space.seed(0)
     for _ in range(20):
         actions = np.stack([space.sample() for _ in range(3)])
-        mine, other = ours.step(actions), theirs.step(actions)
-        for a, b in zip(mine[:3], other[:3], strict=True):
+        batch, other = ours.step(actions), theirs.step(actions)
+        for a, b in zip(batch[:3], other[:3], strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6)
-        for a, b in zip(mine[3], other[3], strict=True):
+        for a, b in zip(batch[3], other[3], strict=True):
             assert set(a) <= {"terminal_observation", "TimeLimit.truncated"}  # no regret
             assert ("terminal_observation" in a) == ("terminal_observation" in b)
             if a:
@@ -177,10 +177,9 @@ def test_batch_env_refuses_what_it_lacks() -> None:
     adapter = BatchEnv(worlds(WORLD, 2))
     assert adapter.env_is_wrapped(gym.Wrapper) == [False, False]
     assert adapter.get_attr("num_envs") == [2, 2]
-    with pytest.raises(AttributeError, match="attributes"):
-        adapter.set_attr("x", 1)
-    with pytest.raises(AttributeError, match="methods"):
-        adapter.env_method("x")
+    for method in (adapter.set_attr, adapter.env_method):
+        with pytest.raises(AttributeError):
+            method("x", 1)
 
 
 # --- training --------------------------------------------------------------------------------
@@ -237,9 +236,9 @@ def test_trained_agents_know_the_best_arm_from_the_first_step(text: str) -> None
 
 def test_training_refuses_too_few_steps_and_untrainable_agents() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="too few"):
+    with pytest.raises(ValueError, match="steps"):
         find_class("ppo").train(PROBLEM, TwoArms(), steps=100, rng=rng, settings={})
-    with pytest.raises(UnknownAgentError, match="train"):
+    with raises(UnknownAgentError, "not-trainable"):
         AgentSpec("random").make(PROBLEM, rng, {"x": np.zeros(1)})
 
 
@@ -264,11 +263,10 @@ def test_gp_agent_trains_its_hyper_parameters() -> None:
     )
     agent = spec.make(problem, np.random.default_rng(1), learned)
     (term,) = agent.kernel.terms
-    assert term.actions[0].length_scale == pytest.approx(1.0, rel=0.25)
-    assert term.clocks[0].length_scale == pytest.approx(1.0, rel=0.25)
-    assert term.clocks[0].period == 20.0
+    for kernel in (*term.actions, *term.clocks):
+        assert kernel.length_scale == pytest.approx(1.0, rel=0.25)
+    assert (term.clocks[0].period, agent.posterior.count) == (20.0, 0)
     assert agent.posterior.noise_variance == pytest.approx(0.09, rel=0.5)
-    assert agent.posterior.count == 0
 
 
 # --- another library -------------------------------------------------------------------------
@@ -283,10 +281,7 @@ def test_example_of_plain_torch_keeps_the_contract() -> None:
             getattr(contract, name)()
 
 
-def test_example_of_training_runs(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_example_of_training_plays_both_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["train_ppo.py", "--steps", "3072"])
-    exec(compile((EXAMPLES / "train_ppo.py").read_text(), "train_ppo.py", "exec"), {})
-    regrets = re.findall(r"regret of (PPO|choosing at random) .*: [\d,]+", capsys.readouterr().out)
-    assert len(regrets) == 2
+    names = runpy.run_path(str(EXAMPLES / "train_ppo.py"))
+    assert (names["who"], names["truncated"]) == ("choosing at random", True)

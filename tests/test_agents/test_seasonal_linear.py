@@ -35,10 +35,10 @@ def by_hand(rewards: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
     waves = np.column_stack([np.ones(9), np.cos(angle), np.sin(angle)])
     moments = []
     for arm in range(3):
-        mine = [t for t, (chosen, _) in enumerate(PLAYS) if chosen == arm]
-        z, now = waves[mine], waves[8]
+        pulls = [t for t, (chosen, _) in enumerate(PLAYS) if chosen == arm]
+        z, now = waves[pulls], waves[8]
         inverse = np.linalg.inv(lam * np.eye(5) + z.T @ z)
-        moments.append((now @ inverse @ z.T @ rewards[mine], now @ inverse @ now))
+        moments.append((now @ inverse @ z.T @ rewards[pulls], now @ inverse @ now))
     mean, variance = np.array(moments).T
     return mean, variance
 
@@ -85,12 +85,12 @@ def test_fourier_linucb_has_the_width_of_its_ellipsoid(
     waves = math.sqrt(2) * np.column_stack([np.full(9, 0.5**0.5), np.cos(angle), np.sin(angle)])
     expected = []
     for arm in range(3):
-        mine = [t for t, (chosen, _) in enumerate(PLAYS) if chosen == arm]
-        z, now = waves[mine], waves[8]
+        pulls = [t for t, (chosen, _) in enumerate(PLAYS) if chosen == arm]
+        z, now = waves[pulls], waves[8]
         inverse = np.linalg.inv(0.5 * np.eye(5) + z.T @ z)
-        spread = math.sqrt(2 * math.log(100) + 5 * math.log(1 + len(mine) / 0.5))
+        spread = math.sqrt(2 * math.log(100) + 5 * math.log(1 + len(pulls) / 0.5))
         radius = 3.0 * spread + math.sqrt(0.5) * 10.0  # twice the deviation of a reward
-        mean = 30.0 + now @ inverse @ z.T @ (REWARDS[mine] - 30.0)
+        mean = 30.0 + now @ inverse @ z.T @ (REWARDS[pulls] - 30.0)
         expected.append(mean + width * radius * math.sqrt(now @ inverse @ now))
     np.testing.assert_allclose(compared(agent, monkeypatch, NOW), expected, rtol=1e-10)
 

@@ -165,8 +165,7 @@ def test_ui_tvbo_is_a_wiener_process_in_time(engine: str) -> None:
 
 def test_recommended_windows_and_discounts_of_gp_agents() -> None:
     """Powers of T / P_T, with the known horizon of 40, or 1000."""
-    assert fresh("sw-gp-ucb", "plane").window == 7
-    assert fresh("sw-gp-ucb", "box").window == 32
+    assert [fresh("sw-gp-ucb", kind).window for kind in ("plane", "box")] == [7, 32]
     assert fresh("wgp-ucb:variation=10", "plane").gamma == pytest.approx(0.5)
 
 

@@ -111,10 +111,10 @@ def test_agents_refuse_impossible_input_and_are_unchanged(name: str) -> None:
     nowhen = (np.array([np.nan, 0.0, 0.0]), np.array([np.inf]), np.empty(0), 30.0, None)
     for t in range(15):
         for observation in nowhen if BUILT_IN[name].family != "generic RL" else ():
-            with pytest.raises(ValueError, match="finite time"):
+            with pytest.raises(ValueError, match="time"):
                 agent.act(observation)
         for action, reward in ((0, np.inf), (0, -1e160), (99, 1.0), (-1, 1.0), (2.7, 1.0)):
-            with pytest.raises(ValueError, match=r"finite|whole number"):
+            with pytest.raises(ValueError, match=r"reward|action"):
                 agent.update(observe(t), action, reward)
         arm = agent.act(observe(t))
         assert twin.act(observe(t)) == arm
@@ -124,7 +124,7 @@ def test_agents_refuse_impossible_input_and_are_unchanged(name: str) -> None:
 
 @pytest.mark.parametrize("action", [[np.nan, 0.0], [0.0], [5.0, 0.0], np.zeros(4), "left"])
 def test_agents_refuse_impossible_vectors(action: Any) -> None:
-    with pytest.raises(ValueError, match=r"vector \(2,\)"):
+    with pytest.raises(ValueError, match="action"):
         fresh("gp-ucb", "plane").update(observe(0), action, 1.0)
 
 
@@ -138,23 +138,23 @@ def test_agents_survive_the_largest_reward(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"action_space": spaces.Box(0, 10, (1,))}, "Box"),
-        ({"action_space": spaces.Discrete(3, start=1)}, "start at 0"),
-        ({"action_space": spaces.MultiDiscrete([2, 2])}, "Discrete"),
-        ({"action_features": np.zeros((3, 1))}, "row"),
-        ({"noise_std": -1.0}, "noise_std"),
-        ({"horizon": 0}, "horizon"),
-        ({"periods": 24}, "periods"),
-        ({"periods": (0.0,)}, "periods"),
-        ({"reward_scale": (0.0, 0.0)}, "deviation"),
-        ({"action_half_width": 0.0}, "action_half_width"),
+        {"action_space": spaces.Box(0, 10, (1,))},
+        {"action_space": spaces.Discrete(3, start=1)},
+        {"action_space": spaces.MultiDiscrete([2, 2])},
+        {"action_features": np.zeros((3, 1))},
+        {"noise_std": -1.0},
+        {"horizon": 0},
+        {"periods": 24},
+        {"periods": (0.0,)},
+        {"reward_scale": (0.0, 0.0)},
+        {"action_half_width": 0.0},
     ],
     ids=str,
 )
-def test_problem_refuses_impossible_values(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_problem_refuses_impossible_values(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(changes))):
         replace(example_problem("arms"), **changes)
 
 
@@ -162,10 +162,9 @@ def test_experience_is_made_from_lists() -> None:
     past = Experience([0, 1], [2, 3], [1.0, float("nan")])
     assert past.reward.dtype == np.float64
     fresh("gp-ucb:fit_warm_start=true", replace(example_problem("warm"), warm_start=past))
-    with pytest.raises(ValueError, match="2, 1 and 2"):
-        Experience([0, 1], [2], [1.0, 2.0])
-    with pytest.raises(ValueError, match="magnitude"):
-        Experience([0, 1, 2], [0, 1, 0], [np.nan, -1e160, 1.0])
+    for actions, rewards in (([2], [1.0, 2.0]), ([0, 1], [np.nan, -1e160])):
+        with pytest.raises(ValueError, match="reward"):
+            Experience([0, 1], actions, rewards)
 
 
 def test_gp_agents_fit_the_warm_start() -> None:
@@ -192,16 +191,16 @@ def test_agents_need_a_period(name: str, setting: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("period", "given", "low", "high"),
+    ("period", "best", "low", "high"),
     [
         ("auto", 6.0, 5.0, 20.0),
         ("auto:4:50", 6.0, 4.0, 50.0),
         ("about:9", 9.0, 5.0, 20.0),
     ],
 )
-def test_period_search_covers_its_range(period: str, given: float, low: float, high: float) -> None:
+def test_period_search_covers_its_range(period: str, best: float, low: float, high: float) -> None:
     periods, weights = fresh(f"periodic-gp-ucb:period={period}", "arms").period_belief()
-    assert weights[periods == given] == pytest.approx(1 / 3)
+    assert weights[periods == best] == pytest.approx(1 / 3)
     assert weights.sum() == pytest.approx(1.0)
     assert (np.diff(periods) >= 0).all()
     assert low < periods.min()

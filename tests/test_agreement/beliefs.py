@@ -19,7 +19,7 @@ ARM, T = RNG.integers(5, size=REWARDS), np.arange(REWARDS, dtype=np.float64)
 Y, PLACES = RNG.standard_normal(REWARDS), np.linspace(0.0, 2.0, 5)
 X = np.column_stack([PLACES[ARM], T])
 ASKED = np.column_stack([PLACES, np.full(5, float(REWARDS))])
-"""Arms, times and rewards; places and times of the rewards, and those that are asked for."""
+"""Arms, times and rewards; places and times of the rewards, and those that are points for."""
 VARIANCE, PLACE_LENGTH, NOISE_VARIANCE, KEPT = 1.3, 0.3, 0.1, 15
 """Of the kernel of relevance, and the observations in each of its data sets."""
 Belief = tuple[Array, Array]
@@ -72,20 +72,20 @@ def gpytorch() -> Belief:
             covariance = gpytorch_product(LENGTH, TIME_LENGTH, PERIOD)(x)
             return gp.distributions.MultivariateNormal(gp.means.ZeroMean()(x), covariance)
 
-    x, y, asked = (torch.as_tensor(each) for each in (X, Y, ASKED))
+    x, y, points = (torch.as_tensor(each) for each in (X, Y, ASKED))
     likelihood = gp.likelihoods.GaussianLikelihood().double()
     model = Exact(x, y, likelihood).double()
     likelihood.noise = NOISE
     model.eval()
     with torch.no_grad(), gp.settings.fast_computations(False, False, False):
-        belief = model(asked)
+        belief = model(points)
         return belief.mean.numpy(), belief.variance.sqrt().numpy()
 
 
 def wdbo_algo() -> Belief:
     """The belief of the model of wdbo-algo, of a reward: its noise is taken off."""
     gp, torch = library("gpytorch"), library("torch")
-    x, y, asked = (torch.as_tensor(each) for each in (X, Y, ASKED))
+    x, y, points = (torch.as_tensor(each) for each in (X, Y, ASKED))
     likelihood = gp.likelihoods.GaussianLikelihood().double()
     rbf, make = gp.kernels.RBFKernel, library("wdbo_algo.model").SpaceTimeGPModel
     model = make(rbf, [], rbf, [], x, y, likelihood).double()
@@ -94,7 +94,7 @@ def wdbo_algo() -> Belief:
     model.eval()
     likelihood.eval()
     with torch.no_grad(), gp.settings.fast_computations(False, False, False):
-        belief = model.posterior(asked)
+        belief = model.posterior(points)
         return belief.mean.numpy(), (belief.variance - NOISE).sqrt().numpy()
 
 
@@ -114,5 +114,5 @@ def their_relevance(x: Array, t: Array, y: Array) -> Array:
     place, clock = criterion.RBFKernel(PLACE_LENGTH), criterion.RBFKernel(DBO_TIME_LENGTH)
     sizes = (KEPT, 1, VARIANCE, NOISE_VARIANCE)
     places = np.ascontiguousarray(x[:, None])
-    found = criterion.wasserstein_criterion(places, y, t, *sizes, place, clock, float(KEPT), 0, 1)
-    return np.asarray(found, dtype=np.float64)
+    arguments = (places, y, t, *sizes, place, clock, float(KEPT), 0, 1)
+    return np.asarray(criterion.wasserstein_criterion(*arguments), dtype=np.float64)

@@ -112,8 +112,8 @@ def test_page_compares_two_agents(page: Any, made: dict[str, Any]) -> None:
     table = made["boards"][0]["pairs"]["all"]
     difference = table["difference"][2][4]
     assert table["high"][2][4] < 0
-    shown = cells.nth(0).locator("td").nth(0).inner_text()
-    assert shown == f"{difference:.3f}".replace("-", "\u2212")
+    gap = cells.nth(0).locator("td").nth(0).inner_text()
+    assert gap == f"{difference:.3f}".replace("-", "\u2212")
     assert cells.nth(0).locator("td").last.inner_text() == third
     assert page.locator("#verdict").inner_text() == f"Over all worlds, better: {third}."
     chosen.nth(0).select_option(index=4)  # both the same: they change places
@@ -214,9 +214,9 @@ def test_page_shows_and_sorts_a_new_column(
 def test_page_shows_hostile_names_as_text(page: Any) -> None:
     """Also in menus and in Plotly's legend, which interprets some HTML."""
     assert set(HOSTILE) <= set(agents(page))
-    found = page.locator('[data-chart^="curves"] .legendtext')
-    until(page, lambda: HOSTILE[0] in found.all_text_contents())
-    assert any(text.startswith("</script><img src=x") for text in found.all_text_contents())
+    legend = page.locator('[data-chart^="curves"] .legendtext')
+    until(page, lambda: HOSTILE[0] in legend.all_text_contents())
+    assert any(text.startswith("</script><img src=x") for text in legend.all_text_contents())
     assert page.locator("img[src=x], #page script, #page b").count() == 0
     assert HOSTILE[1] in page.locator("#compare option").all_text_contents()
 

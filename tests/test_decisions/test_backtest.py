@@ -23,7 +23,8 @@ from periodic_decisions.backtest.windows import (
 from periodic_decisions.decider.decider import Decider
 from periodic_envs.data.errors import DataError
 from periodic_envs.worlds.replay import EXAMPLE
-from tests.test_evaluation.test_cli import call
+from tests.console import call, error_of
+from tests.errors import raises
 
 OWN = """
 class Second:
@@ -59,7 +60,7 @@ def waves(tmp_path: Path) -> Path:
 # --- windows -----------------------------------------------------------------------------------
 
 
-def test_windows_are_whole_seasons_to_the_end() -> None:
+def test_plan_windows_fills_windows_with_whole_seasons() -> None:
     plan = plan_windows(8760, (168.0, 24.0))
     assert (plan.steps, plan.warm, plan.season) == (1008, 336, 168.0)
     assert np.diff(plan.firsts).tolist() == [1008] * 7
@@ -67,33 +68,32 @@ def test_windows_are_whole_seasons_to_the_end() -> None:
     assert plan.firsts[0] >= plan.warm
 
 
-def test_windows_leave_out_a_season_without_room() -> None:
+def test_plan_windows_leaves_out_seasons_without_room() -> None:
     plan = plan_windows(26304, (8736.0, 24.0))
     assert plan.season == 24.0
     assert plan.periods == (24.0,)  # a window of six weeks has no year to learn
     assert len(plan.firsts) == 26
 
 
-def test_windows_put_rare_seasons_last() -> None:
+def test_plan_windows_puts_rare_seasons_last() -> None:
     assert plan_windows(8760, (168.0, 24.0)).periods == (24.0, 168.0)
     assert plan_windows(8760, (168.0, 24.0), windows=1).periods == (168.0, 24.0)
 
 
-def test_windows_as_asked_for() -> None:
+def test_plan_windows_follows_arguments() -> None:
     assert plan_windows(1000, (24.0,), windows=1, warm=0) == WindowPlan(
         (16,), 984, 0, 24.0, (24.0,)
     )
     assert plan_windows(1000, (), steps=100).firsts == tuple(range(0, 1000, 100))
-    with pytest.raises(DataError, match="too few for 9 windows: a warm start of 48 steps and 200"):
-        plan_windows(1000, (24.0,), windows=9, steps=200)
-    with pytest.raises(DataError, match="40 steps are too few for a window"):
-        plan_windows(40, (24.0,))
+    for length, windows in ((1000, {"windows": 9, "steps": 200}), (40, {})):
+        with raises(DataError, "too-few-steps"):
+            plan_windows(length, (24.0,), **windows)
 
 
 # --- rewards and references --------------------------------------------------------------------
 
 
-def test_references_are_sums_over_the_table(waves: Path) -> None:
+def test_backtest_references_are_sums_over_the_table(waves: Path) -> None:
     tested = Backtest(waves, periods=[24.0], windows=4)
     judged, _ = tested.run(["fixed"], workers=0)
     values = tested.series.values
@@ -111,7 +111,7 @@ def test_references_are_sums_over_the_table(waves: Path) -> None:
     assert judged.total("oracle") == pytest.approx(judged.totals["oracle"].sum())
 
 
-def test_costs_are_costs_and_less_is_a_gain(tmp_path: Path) -> None:
+def test_backtest_counts_lower_costs_as_gains(tmp_path: Path) -> None:
     costs = table(tmp_path / "costs.csv", third=7.0)
     judged, _ = Backtest(costs, periods=[24.0], objective="min", windows=4).run(["ucb1"], workers=0)
     assert judged.total("oracle") < judged.total(FIXED) < judged.total("uniform-random")
@@ -123,17 +123,16 @@ def test_costs_are_costs_and_less_is_a_gain(tmp_path: Path) -> None:
     assert "--objective min" in setup_commands(judged)["ucb1"][0]
 
 
-def test_gains_without_a_zero_are_in_units(tmp_path: Path) -> None:
+def test_gain_without_a_zero_is_in_units(tmp_path: Path) -> None:
     judged, _ = Backtest(table(tmp_path / "t.csv", level=0.0, third=-2.0), windows=4).run(
         ["ucb1"], workers=0
     )
     gain = judged.gain("oracle")
     assert not gain.share
     assert gain.estimate == pytest.approx(judged.per_step("oracle") - judged.per_step(FIXED))
-    assert "a step" in gain.text()
 
 
-def test_windows_with_gaps_are_left_out(waves: Path) -> None:
+def test_backtest_leaves_out_windows_with_gaps(waves: Path) -> None:
     frame = pd.read_csv(waves)
     frame.loc[240:400, "b"] = np.nan
     frame.to_csv(waves, index=False)
@@ -141,11 +140,11 @@ def test_windows_with_gaps_are_left_out(waves: Path) -> None:
     whole = plan_windows(len(frame), (24.0,), steps=96)
     assert 0 < len(tested.plan.firsts) < len(whole.firsts)
     judged, _ = tested.run(["fixed"], workers=0)
-    assert judged.notes[0].startswith("The window from 2024-01-")
+    assert "2024-01-" in judged.notes[0]
     assert len(judged.totals["fixed"]) == len(tested.plan.firsts)
 
 
-def test_table_without_a_season_has_no_schedule(tmp_path: Path) -> None:
+def test_backtest_without_season_has_no_schedule(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.random((200, 2)), columns=["a", "b"])
     frame.insert(0, "time", np.arange(200))
@@ -155,7 +154,7 @@ def test_table_without_a_season_has_no_schedule(tmp_path: Path) -> None:
     assert "linucb" not in tested.default_agents()
     judged, _ = tested.run(["ucb1"], workers=0)
     assert LEARNED not in judged.totals
-    with pytest.raises(ProtocolError, match="unknown baseline 'learned-schedule'"):
+    with raises(ProtocolError, "unknown-baseline"):
         tested.run(["ucb1"], baseline=LEARNED, workers=0)
     assert setup_commands(judged) == {}  # numbers are not times of a clock
 
@@ -196,15 +195,13 @@ def test_verdict_needs_several_windows(waves: Path) -> None:
 
 
 def run_commands(commands: tuple[str, ...], folder: Path) -> str:
-    said = ""
-    for command in commands:
-        done = call(*shlex.split(command)[1:], cwd=folder)
-        assert done.returncode == 0, done.stderr
-        said = done.stdout
-    return said
+    """Run commands and return their output."""
+    results = [call(*shlex.split(command)[1:], cwd=folder) for command in commands]
+    assert not any(result.returncode for result in results), results
+    return "".join(result.stdout for result in results)
 
 
-def test_commands_make_a_decider_of_the_best_agent(waves: Path, tmp_path: Path) -> None:
+def test_setup_commands_make_a_decider_of_the_best_agent(waves: Path, tmp_path: Path) -> None:
     judged = made(waves, ucb1=1.02, linucb=1.12)
     reading = {"time_column": "time", "timezone": "Europe/Berlin"}
     commands = setup_commands(replace(judged, reading=reading))
@@ -215,13 +212,13 @@ def test_commands_make_a_decider_of_the_best_agent(waves: Path, tmp_path: Path) 
             f"periodic-gp decide learn decider {waves} --time-column time",
         )
     }
-    assert "Learned 2,880 rewards" in run_commands(commands["linucb"], tmp_path)
+    assert "2,880" in run_commands(commands["linucb"], tmp_path)
     assert Decider.load(tmp_path / "decider").arms == ("a", "b", "c")
     cold = setup_commands(replace(judged, plan=replace(judged.plan, warm=0)))
     assert len(cold["linucb"]) == 1  # agents knew nothing beforehand
 
 
-def test_commands_for_times_with_an_offset_name_a_zone(tmp_path: Path) -> None:
+def test_setup_commands_name_a_zone_for_times_with_an_offset(tmp_path: Path) -> None:
     path = table(tmp_path / "t.csv")
     frame = pd.read_csv(path)
     frame["time"] += "+01:00"
@@ -231,7 +228,7 @@ def test_commands_for_times_with_an_offset_name_a_zone(tmp_path: Path) -> None:
     run_commands(commands, tmp_path)
 
 
-def test_commands_follow_the_schedule_where_it_got_more(waves: Path, tmp_path: Path) -> None:
+def test_setup_commands_follow_a_better_schedule(waves: Path, tmp_path: Path) -> None:
     judged = made(waves, linucb=1.1)
     assert LEARNED not in setup_commands(judged)
     totals = {**judged.totals, LEARNED: 1.2 * judged.totals[FIXED]}
@@ -245,69 +242,69 @@ def test_commands_follow_the_schedule_where_it_got_more(waves: Path, tmp_path: P
 # --- the command -------------------------------------------------------------------------------
 
 
-def test_backtest_prints_totals_verdicts_and_commands(waves: Path, tmp_path: Path) -> None:
-    own = tmp_path / "mine.py"
+def test_backtest_writes_results(waves: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
     own.write_text(OWN)
     store, picture, page = (tmp_path / name for name in ("s.sqlite", "p.png", "p.html"))
-    asked = ["backtest", str(waves), "--agents", f"{own}:Second", "--agents", "linucb"]
-    asked += ["--store", str(store), "--workers", "0", "--windows", "4"]
-    result = call(*asked, "--picture", str(picture), "--page", str(page))
-    assert result.returncode == 0, result.stderr
-    assert "4 windows of 216 consecutive steps" in result.stdout
-    for row in (*MEANINGS, "linucb", f"{own}:Second"):
-        assert row in result.stdout
-    assert "significant" in result.stdout
-    assert "periodic-gp decide init" in result.stdout
+    words = ["backtest", str(waves), "--agents", f"{own}:Second", "--agents", "linucb", "--json"]
+    words += ["--store", str(store), "--workers", "0", "--windows", "4"]
+    result = json.loads(call(*words, "--picture", str(picture), "--page", str(page)).stdout)
+    assert (result["windows"], result["steps"]) == (4, 216)
+    assert result["recommendation"]["agent"] == "linucb"
+    assert "linucb" in result["recommendation"]["commands"]
+    rows = {row["row"]: row for row in result["rows"]}
+    assert set(rows) == {*MEANINGS, "linucb", f"{own}:Second"}
+    assert rows[f"{own}:Second"]["total"] == pytest.approx(sum(rows[FIXED]["by_window"]), rel=0.05)
     assert picture.stat().st_size > 0
     assert "<html" in page.read_text()
-    again = json.loads(call(*asked, "--json", "--baseline", "linucb").stdout)
-    assert again["recommendation"]["agent"] == "linucb"
-    rows = {row["row"]: row for row in again["rows"]}
-    assert rows["linucb"]["gain"] == 0.0
-    assert rows[f"{own}:Second"]["total"] == pytest.approx(sum(rows[FIXED]["by_window"]), rel=0.05)
+    again = json.loads(call(*words, "--baseline", "linucb").stdout)
+    assert [row["gain"] for row in again["rows"] if row["row"] == "linucb"] == [0.0]
 
 
 def test_backtest_names_an_agent_that_fails_once(waves: Path) -> None:
-    failing = Path(__file__).parents[1] / "test_evaluation" / "faulty_agents.py"
-    asked = ["--agents", f"{failing}:Raises", "--agents", "ucb1", "--workers", "0"]
-    result = call("backtest", str(waves), *asked)
+    failing = f"{Path(__file__).parents[1] / 'test_evaluation' / 'faulty_agents.py'}:Raises"
+    words = ["--agents", failing, "--agents", "ucb1", "--workers", "0", "--json"]
+    result = call("backtest", str(waves), *words)
     assert result.returncode == 1
-    assert result.stdout.count(f"Left out: {failing}:Raises failed in waves, from") == 1
-    assert "decide init decider" in result.stdout
+    content = json.loads(result.stdout)
+    assert content["recommendation"]["agent"] == "ucb1"
+    (note,) = content["notes"]
+    assert failing in note
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "status"),
+    ("options", "code"),
     [
-        (["--baseline", "unknown"], "unknown baseline 'unknown': expected one of ucb1, oracle", 1),
-        (["--windows", "99"], "too few for 99 windows", 1),
-        (["--picture", "x.gif"], "a picture's name must end in", 1),
-        (["--agents", "ucb7"], "there is no agent 'ucb7'", 1),
-        (["--objective", "most"], "objective", 2),
-        (["--period", "1"], "period", 2),
+        (["--baseline", "unknown"], "unknown-baseline"),
+        (["--windows", "99"], "too-few-steps"),
+        (["--picture", "x.gif"], "unknown-file-type"),
+        (["--agents", "ucb7"], "unknown-agent"),
     ],
 )
-def test_backtest_refuses_bad_options(asked: list[str], said: str, status: int) -> None:
-    result = call("backtest", str(EXAMPLE), "--agents", "ucb1", "--workers", "0", *asked)
-    assert result.returncode == status
-    assert said in result.stderr
-    assert "Traceback" not in result.stderr
+def test_backtest_rejects_bad_options(options: list[str], code: str) -> None:
+    words = ["backtest", str(EXAMPLE), "--agents", "ucb1", "--workers", "0", *options]
+    assert error_of(*words) == code
 
 
-def test_backtest_refuses_a_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [("--objective", "most"), ("--period", "1")])
+def test_backtest_rejects_values_out_of_range(options: tuple[str, str]) -> None:
+    result = call("backtest", str(EXAMPLE), *options)
+    assert result.returncode == 2
+    assert options[0] in result.stderr
+
+
+def test_backtest_rejects_logs(tmp_path: Path) -> None:
     rng, log = np.random.default_rng(0), tmp_path / "log.csv"
     times = pd.date_range("2026-01-05", periods=400, freq="h")
     rows = {"time": times, "arm": rng.choice(["a", "b", "c"], 400), "reward": rng.normal(size=400)}
     pd.DataFrame(rows).to_csv(log, index=False)
-    done = call("backtest", str(log))
-    assert done.returncode == 1
-    assert "periodic-gp data log" in done.stdout
-    insisted = call("backtest", str(log), "--table")
-    assert insisted.returncode == 1
-    assert "more than 50% of the readings of" in insisted.stderr
+    result = call("backtest", str(log))
+    assert (result.returncode, result.stderr) == (1, "")
+    assert f"periodic-gp data log {log}" in result.stdout
+    assert error_of("backtest", str(log), "--table") == "missing-values"
 
 
-def test_backtest_orders_seasons_alike_in_words_and_commands() -> None:
+def test_backtest_orders_seasons_alike_in_plan_and_commands() -> None:
     tested = Backtest(EXAMPLE, window_steps=168, warm_start=96)
     assert tested.periods == (168.0, 24.0)
     assert tested.plan.periods == (24.0, 168.0)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,8 @@ import pytest
 from periodic_decisions.logs.log import DecisionLogError
 from periodic_decisions.logs.policies import parse_policy, read_schedule
 from periodic_envs.worlds.replay import EXAMPLE
-from tests.test_evaluation.test_cli import call
+from tests.console import call, error_of
+from tests.errors import raises
 
 
 @pytest.fixture
@@ -34,16 +36,20 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "log.csv"
 
 
+def estimates_of(*options: str) -> dict[tuple[str, str], Any]:
+    """Return the estimates of a command by policy and estimator."""
+    result = call("data", "log", *options, "--json")
+    assert result.returncode == 0, result.stderr
+    estimates = json.loads(result.stdout)["estimates"]
+    return {(one["policy"], one["estimator"]): one for one in estimates}
+
+
 def test_data_log_describes_a_log(path: Path) -> None:
-    said = call("data", "log", str(path))
-    assert said.returncode == 0, said.stderr
-    assert "A log: time in 'time', arm in 'arm', reward in 'reward', probability in" in said.stdout
-    assert "959 decisions at 959 times, 2024-01-01 00:00 to 2024-02-09 23:00" in said.stdout
-    assert "1 row without a reward left out" in said.stdout
-    assert "With a season of 24 steps there are 24 phases and 40 blocks" in said.stdout
-    assert "No period was given: assuming a day." in said.stdout
-    assert "billing" in said.stdout
-    assert "value per step" not in said.stdout
+    result = call("data", "log", str(path))
+    assert result.returncode == 0, result.stderr
+    assert "959 decisions at 959 times, 2024-01-01 00:00 to 2024-02-09 23:00" in result.stdout
+    assert "24 phases and 40 blocks" in result.stdout
+    assert "95 % interval" not in result.stdout
 
 
 def test_data_log_judges_policies(path: Path) -> None:
@@ -52,68 +58,65 @@ def test_data_log_judges_policies(path: Path) -> None:
     pd.DataFrame({"when": [f"{h:02}:00" for h in range(24)], "arm": arms}).to_csv(plan, index=False)
     policies = ["arm:billing", f"schedule:{plan}", "best-per-phase", "agent:phase-ucb"]
     options = [word for policy in policies for word in ("--policy", policy)]
-    said = call("data", "log", str(path), *options, "--json")
-    assert said.returncode == 0, said.stderr
-    found = {one["policy"]: one for one in json.loads(said.stdout)["estimates"]}
-    for policy, truth in (
-        ("the log's own policy", 0.5),
-        ("arm:billing", 0.5),
-        ("schedule:plan.csv", 1.0),
-        ("best-per-phase", 1.0),
+    estimates = estimates_of(str(path), *options)
+    for policy, estimator, truth in (
+        ("the log's own policy", "mean", 0.5),
+        ("arm:billing", "dr", 0.5),
+        ("schedule:plan.csv", "dr", 1.0),
+        ("best-per-phase", "dr", 1.0),
     ):
         # Noise of 0.5 on 480 rows or more: six standard errors.
-        assert abs(found[policy]["value"] - truth) < 0.15
-        assert found[policy]["low"] < found[policy]["value"] < found[policy]["high"]
-    assert found["agent:phase-ucb"]["estimator"] == "replay"
-    assert 0.5 < found["agent:phase-ucb"]["value"] < 1.1
-    table = call("data", "log", str(path), *options[:2], "--estimator", "ips", "--estimator", "dm")
-    lines = [line.split() for line in table.stdout.splitlines() if line.startswith("arm:billing ")]
-    assert [line[1] for line in lines] == ["ips", "dm"]
-    assert "Note on arm:billing: the estimate relies on the model" in table.stdout
+        estimate = estimates[policy, estimator]
+        assert abs(estimate["value"] - truth) < 0.15
+        assert estimate["low"] < estimate["value"] < estimate["high"]
+    assert 0.5 < estimates["agent:phase-ucb", "replay"]["value"] < 1.1
+    assert {"arm:billing", "schedule:plan.csv"} <= set(
+        call("data", "log", str(path), *options).stdout.split()
+    )
+
+
+def test_data_log_has_an_estimate_for_each_estimator(path: Path) -> None:
+    options = ("--policy", "arm:billing", "--estimator", "ips", "--estimator", "dm")
+    estimates = estimates_of(str(path), *options)
+    assert list(estimates)[1:] == [("arm:billing", "ips"), ("arm:billing", "dm")]
+    assert [len(one["notes"]) for one in estimates.values()] == [0, 0, 1]
 
 
 def test_data_log_refuses_without_overlap(path: Path) -> None:
     log = pd.read_csv(path)
     mornings = pd.to_datetime(log["time"]).dt.hour < 12
     log[(log["arm"] == "billing") | ~mornings].to_csv(path, index=False)
-    asked = ("data", "log", str(path), "--policy", "arm:sales")
-    said = call(*asked)
-    assert said.returncode == 1
-    assert "the log cannot evaluate arm:sales: in 32% of the steps" in said.stderr
-    assert "the log's own policy" in said.stdout  # all else is said
-    assert "such as 'sales' at 04:00; --partial evaluates the other steps" in said.stderr
-    assert "00:00, 01:00, 02:00" in said.stdout  # where sales was never chosen
-    partly = call(*asked, "--partial")
-    assert partly.returncode == 0, partly.stderr
-    assert "estimate for 68% of the steps; the log does not support the others" in partly.stdout
+    options = (str(path), "--policy", "arm:sales")
+    result = call("data", "log", *options)
+    assert (result.returncode, "[no-overlap]" in result.stderr) == (1, True)
+    assert "the log's own policy" in result.stdout  # the other estimates are printed
+    assert "00:00, 01:00, 02:00" in result.stdout  # phases at which sales was never chosen
+    estimates = estimates_of(*options, "--partial")
+    assert estimates["arm:sales", "dr"]["no_overlap"] == pytest.approx(0.32, abs=0.005)
 
 
-def test_data_log_names_the_options_for_unclear_columns(path: Path) -> None:
+def test_data_log_asks_for_unclear_columns(path: Path) -> None:
     names = {"arm": "desk", "reward": "sold", "probability": "share"}
     pd.read_csv(path).rename(columns=names).to_csv(path, index=False)
-    said = call("data", "log", str(path))
-    assert said.returncode == 1
-    assert "give --arm-column and --reward-column" in said.stderr
+    assert error_of("data", "log", str(path)) == "ambiguous-table"
     assert call("data", "log", str(path), "--probability-column", "share").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("asked", "sentence"),
+    ("options", "code"),
     [
-        (("--policy", "foo"), "a policy must be"),
-        (("--policy", "schedule:none.csv"), "cannot read 'none.csv'"),
-        (("--policy", "agent:unknown"), "there is no agent 'unknown'"),
-        (("--estimator", "best"), "unknown estimator 'best': expected"),
+        (("--policy", "foo"), "invalid-policy"),
+        (("--policy", "schedule:none.csv"), "file-not-found"),
+        (("--policy", "agent:unknown"), "unknown-agent"),
+        (("--estimator", "best"), "unknown-estimator"),
     ],
 )
-def test_data_log_checks_options_before_the_file(asked: tuple[str, str], sentence: str) -> None:
-    said = call("data", "log", "no-such-file.csv", *asked)
-    assert said.returncode == 1
-    assert sentence in said.stderr
+def test_data_log_checks_options_before_the_file(options: tuple[str, str], code: str) -> None:
+    assert error_of("data", "log", str(EXAMPLE), *options) == code
 
 
 def test_data_log_reads_odd_cells(tmp_path: Path) -> None:
-    """A decider's log has offsets: with the zone, hours are those of its clocks again."""
+    """Times with offsets are read in the given time zone."""
     times = pd.date_range("2024-10-20", periods=24 * 14, freq="h", tz="Europe/Berlin")
     rows = [
         f"{time.isoformat(sep=' ')};{'Süd' if time.hour < 6 else 'Nord'};"
@@ -124,41 +127,35 @@ def test_data_log_reads_odd_cells(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     file.write_bytes("\n".join(["Zeit;arm;reward", *rows]).encode("cp1252"))
     options = ("--encoding", "cp1252", "--na-values", "defekt", "--timezone", "Europe/Berlin")
-    said = call("data", "log", str(file), *options)
-    assert said.returncode == 0, said.stderr
-    lines = {line.split()[0]: line for line in said.stdout.splitlines() if line}
+    result = call("data", "log", str(file), *options)
+    assert result.returncode == 0, result.stderr
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line}
     assert lines["Nord"].endswith("  00:00, 01:00, 02:00, 04:00, 05:00")
-    assert "1 row without a reward left out" in said.stdout
+    assert f"{len(rows) - 1} decisions" in result.stdout
 
 
 def test_data_check_and_data_log_point_to_each_other(path: Path) -> None:
-    said = call("data", "check", str(path))
-    assert said.returncode == 0, said.stderr
-    assert "This is a log of decisions, not a table of all rewards (it has a prob" in said.stdout
-    assert f"periodic-gp data log {path}" in said.stdout
-    assert "A long table" in call("data", "check", str(path), "--table").stdout
-    assert "This is a log" not in call("data", "check", str(EXAMPLE)).stdout
-    other = call("data", "log", str(EXAMPLE))
-    assert other.returncode == 1
-    assert "is a table of rewards, not a log" in other.stderr
-    assert "data check" in other.stderr
+    assert f"periodic-gp data log {path}" in call("data", "check", str(path)).stdout
+    for options in ((str(path), "--table"), (str(EXAMPLE),)):
+        assert "data log" not in call("data", "check", *options).stdout
+    table = pd.read_csv(EXAMPLE)
+    table.melt(table.columns[0], var_name="arm", value_name="reward").to_csv(path, index=False)
+    assert error_of("data", "log", str(path)) == "not-a-log"
+    assert call("data", "log", str(path), "--log").returncode == 0
 
 
 def test_data_log_needs_a_period_for_numbers(path: Path) -> None:
     log = pd.read_csv(path)
     log.assign(time=range(len(log))).to_csv(path, index=False)
-    assert "--period must be given" in call("data", "log", str(path)).stderr
+    assert error_of("data", "log", str(path)) == "missing-argument"
     assert call("data", "log", str(path), "--period", "24").returncode == 0
-    assert (
-        "clip must be above 0"
-        in call("data", "log", str(path), "--period", "24", "--clip", "0").stderr
-    )
+    assert error_of("data", "log", str(path), "--period", "24", "--clip", "0") == "out-of-range"
 
 
 # --- schedules -------------------------------------------------------------------------------
 
 
-def duration_text(folder: Path, text: str) -> Path:
+def schedule_of(folder: Path, text: str) -> Path:
     (folder / "plan.csv").write_text(text)
     return folder / "plan.csv"
 
@@ -176,8 +173,8 @@ def duration_text(folder: Path, text: str) -> Path:
     ],
 )
 def test_read_schedule_refuses_other_forms(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DecisionLogError, match="is not a schedule"):
-        read_schedule(duration_text(tmp_path, text))
+    with raises(DecisionLogError, "invalid-schedule"):
+        read_schedule(schedule_of(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -193,13 +190,11 @@ def test_read_schedule_reads_plans_of_data_check(
     tmp_path: Path, slots: list[str], form: str
 ) -> None:
     text = f"phase,when,arm,low\n0,{slots[0]},a,\n1,{slots[1]},b,\n"
-    plan = read_schedule(duration_text(tmp_path, text))
+    plan = read_schedule(schedule_of(tmp_path, text))
     assert (plan.slots, plan.plan) == (form, {slots[0]: "a", slots[1]: "b"})
 
 
 @pytest.mark.parametrize("text", ["", "arm:", "best", "schedule:"])
 def test_parse_policy_refuses_other_text(text: str) -> None:
-    with pytest.raises(
-        DecisionLogError, match=r'a policy must be "arm:NAME", "schedule:FILE\.csv"'
-    ):
+    with raises(DecisionLogError, "invalid-policy"):
         parse_policy(text)

@@ -11,6 +11,7 @@ from agents import AgentSpec
 from agents.base import Problem
 from agents.gp import Constant, Finite, Index, Periodic
 from periodic_decisions.logs.evaluate import (
+    ESTIMATED,
     OffPolicy,
     block_interval,
     effective_size,
@@ -19,12 +20,13 @@ from periodic_decisions.logs.evaluate import (
 )
 from periodic_decisions.logs.log import DecisionLog, DecisionLogError, split_seasons
 from periodic_decisions.logs.model import Cells, cross_fit, evidence, fit_model, posterior
-from periodic_decisions.logs.policies import BestPerPhase, FixedArm, ScheduledArms
+from periodic_decisions.logs.policies import BestPerPhase, FixedArm, Policy, ScheduledArms
 from periodic_decisions.logs.rejection import replay_agent
 from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from studies.logs import Part, judge, score
 from tests.dense import Dense
+from tests.errors import raises
 
 
 def some_log(
@@ -51,9 +53,9 @@ def test_block_interval_of_a_mean_is_students() -> None:
     x, block = rng.standard_normal(60), np.repeat(np.arange(6), 10)
     means = x.reshape(6, 10).mean(1)
     reach = stdtrit(5, 0.975) * means.std(ddof=1) / np.sqrt(6)
-    found = block_interval(((x, np.ones(60)),), block)
-    assert found.estimate == pytest.approx(x.mean())
-    assert (found.low, found.high) == pytest.approx((x.mean() - reach, x.mean() + reach))
+    interval = block_interval(((x, np.ones(60)),), block)
+    assert interval.estimate == pytest.approx(x.mean())
+    assert (interval.low, interval.high) == pytest.approx((x.mean() - reach, x.mean() + reach))
 
 
 def test_effective_size() -> None:
@@ -66,7 +68,7 @@ def test_effective_size() -> None:
 
 
 def obp(name: str, reward: Array, action: Array, pscore: Array, dist: Array, q: Array) -> float:
-    """With ``dist`` the chances of the judged policy, and ``q`` the model; both (rounds, arms)."""
+    """Return an estimate from the policy's probabilities and model means, both (rounds, arms)."""
     each = np.arange(len(reward))
     w = dist[each, action] / pscore
     model = np.average(q, weights=dist, axis=1)
@@ -98,15 +100,15 @@ def test_ratios_equal_open_bandit_pipeline(estimator: str, seed: int) -> None:
 
 def test_evaluate_equals_open_bandit_pipeline() -> None:
     log = uniform_log()
-    asked = OffPolicy(log=log, period=10.0)
+    off_policy = OffPolicy(log=log, period=10.0)
     assert log.probability is not None
-    q = asked.models.tables[asked.seasons.fold, asked.seasons.phase]
+    q = off_policy.models.tables[off_policy.seasons.fold, off_policy.seasons.phase]
     dist = np.eye(3)[np.full(len(log), 1)]
     for estimator in ("ips", "snips", "dr", "sndr"):
         expected = obp(estimator, log.reward, log.arm, log.probability, dist, q)
-        found = asked.evaluate(FixedArm("b"), estimator)
-        assert found.value.estimate == pytest.approx(expected)
-        assert found.effective_size == pytest.approx((log.arm == 1).sum())
+        estimate = off_policy.evaluate(FixedArm("b"), estimator)
+        assert estimate.value.estimate == pytest.approx(expected)
+        assert estimate.effective_size == pytest.approx((log.arm == 1).sum())
 
 
 class Second:
@@ -125,11 +127,11 @@ class Second:
 def test_replay_agent_equals_open_bandit_pipeline() -> None:
     log = uniform_log()
     assert log.probability is not None
-    found = replay_agent(OffPolicy(log=log, period=10.0), f"{__file__}:Second")
+    estimate = replay_agent(OffPolicy(log=log, period=10.0), f"{__file__}:Second")
     dist = np.eye(3)[np.full(len(log), 1)]
     expected = obp("rm", log.reward, log.arm, log.probability, dist, np.zeros((len(log), 3)))
-    assert found.value.estimate == pytest.approx(expected)
-    assert found.rows == (log.arm == 1).sum()
+    assert estimate.value.estimate == pytest.approx(expected)
+    assert estimate.rows == (log.arm == 1).sum()
 
 
 # --- exactly -----------------------------------------------------------------------------------
@@ -164,7 +166,7 @@ def test_model_equals_the_dense_posterior() -> None:
     cells = Cells.of(seasons.phase, arm, reward, 6, arms)
     points = Finite.arms(1).points(np.zeros(6, np.intp))
     prior = kernel.gram(points, seasons.starts(), points, seasons.starts())
-    found, mu, noise_variance = evidence(cells, prior)
+    log_evidence, mu, noise_variance = evidence(cells, prior)
     model = posterior(cells, prior, mu, noise_variance)
     dense = Dense(Index() * kernel, Finite.arms(arms), noise_variance=1.0)
     for t in range(n):
@@ -174,17 +176,12 @@ def test_model_equals_the_dense_posterior() -> None:
         assert model.mean[phase] - mu == pytest.approx(mean)
         own = model.covariance[:, phase, phase] / model.noise_variance
         assert own == pytest.approx(variance)
-    assert found == pytest.approx(_evidence(kernel, arm, reward, mu))
-
-
-def _evidence(kernel: object, arm: Array, reward: Array, mu: float) -> float:
-    """The log density of all rows at the best noise variance, without constants."""
-    actions, t = Finite.arms(3), np.arange(len(arm), dtype=np.float64)
-    points = actions.points(arm)
-    cov = (Index() * kernel).gram(points, t, points, t) + np.eye(len(arm))  # type: ignore[operator]
-    off = reward - mu
-    best = off @ np.linalg.solve(cov, off) / len(arm)
-    return float(-0.5 * (len(arm) * np.log(best) + np.linalg.slogdet(cov)[1]))
+    # The log density of all rows at the best noise variance, without constants.
+    rows, t, off = Finite.arms(arms).points(arm), np.arange(n, dtype=np.float64), reward - mu
+    covariance = (Index() * kernel).gram(rows, t, rows, t) + np.eye(n)
+    best = off @ np.linalg.solve(covariance, off) / n
+    expected = -0.5 * (n * np.log(best) + np.linalg.slogdet(covariance)[1])
+    assert log_evidence == pytest.approx(expected)
 
 
 def test_model_finds_the_season() -> None:
@@ -208,7 +205,7 @@ def test_cross_fit_ignores_its_own_fold() -> None:
     assert np.array_equal(before.best()[seasons.fold == 2], after.best()[seasons.fold == 2])
 
 
-# --- what cannot be told ---------------------------------------------------------------------
+# --- unsupported estimates ---------------------------------------------------------------------
 
 
 def scheduled(n: int = 200, p: float | None = 1.0) -> DecisionLog:
@@ -220,21 +217,18 @@ def scheduled(n: int = 200, p: float | None = 1.0) -> DecisionLog:
 @pytest.mark.parametrize("p", [1.0, None])
 @pytest.mark.parametrize("estimator", ["dr", "ips", "dm"])
 def test_evaluate_refuses_without_overlap(p: float | None, estimator: str) -> None:
-    asked = OffPolicy(log=scheduled(p=p), period=10.0)
-    said = r"cannot evaluate arm:a: in 50% of the steps .* such as 'a' at phase 5; partial=True"
-    with pytest.raises(DecisionLogError, match=said):
-        asked.evaluate(FixedArm("a"), estimator)
+    with raises(DecisionLogError, "no-overlap") as caught:
+        OffPolicy(log=scheduled(p=p), period=10.0).evaluate(FixedArm("a"), estimator)
+    assert all(part in str(caught.value) for part in ("arm:a", "50%", "phase 5"))
 
 
 def test_evaluate_partial_counts_its_rows() -> None:
-    asked = OffPolicy(log=scheduled(), period=10.0, partial=True)
-    found = asked.evaluate(FixedArm("a"), "ips")
-    assert found.value.estimate == pytest.approx(1.0)
-    assert found.blind == 0.5
-    assert found.rows == 100
-    assert found.notes == ("estimate for 50% of the steps; the log does not support the others",)
-    with pytest.raises(DecisionLogError, match="in 100% of the steps"):
-        asked.evaluate(FixedArm("c"), "ips")
+    off_policy = OffPolicy(log=scheduled(), period=10.0, partial=True)
+    estimate = off_policy.evaluate(FixedArm("a"), "ips")
+    assert estimate.value.estimate == pytest.approx(1.0)
+    assert (estimate.blind, estimate.rows, len(estimate.notes)) == (0.5, 100, 1)
+    with raises(DecisionLogError, "no-overlap"):
+        off_policy.evaluate(FixedArm("c"), "ips")
 
 
 def test_evaluate_allows_absence_by_accident() -> None:
@@ -244,49 +238,48 @@ def test_evaluate_allows_absence_by_accident() -> None:
     arm = rng.integers(0, 12, n)
     arm[(arm == 0) & (np.arange(n) % 10 == 3)] = 1  # by chance in one of eight such logs
     log = some_log(arm, rng.standard_normal(n), np.full(n, 1 / 12), "abcdefghijkl")
-    asked = OffPolicy(log=log, period=10.0)
-    assert asked.evaluate(FixedArm("a"), "dm").blind == 0.0
-    unknown = OffPolicy(log=log, period=10.0, estimated=True)
-    with pytest.raises(DecisionLogError, match="never chose at that phase"):
-        unknown.evaluate(FixedArm("a"), "dm")
+    assert OffPolicy(log=log, period=10.0).evaluate(FixedArm("a"), "dm").blind == 0.0
+    with raises(DecisionLogError, "no-overlap"):
+        OffPolicy(log=log, period=10.0, estimated=True).evaluate(FixedArm("a"), "dm")
 
 
 def test_evaluate_refuses_too_few_rows() -> None:
     arm = np.zeros(200)
     arm[::20] = 1
     log = some_log(arm, np.ones(200), np.where(arm == 1, 0.05, 0.95))
-    said = "rows that agree with it is 10.0, but at least 20 are needed"
-    with pytest.raises(DecisionLogError, match=said):
+    with raises(DecisionLogError, "too-few-rows"):
         OffPolicy(log=log, period=10.0, phases=1).evaluate(FixedArm("b"), "snips")
 
 
 def test_evaluate_refuses_the_model_on_its_own_choice() -> None:
-    with pytest.raises(
-        DecisionLogError, match="cannot evaluate best-per-phase, which the model itself chose"
-    ):
+    with raises(DecisionLogError, "circular-estimate"):
         OffPolicy(log=uniform_log(), period=10.0).evaluate(BestPerPhase(), "dm")
 
 
-def test_evaluate_refuses_unknown_names() -> None:
-    asked = OffPolicy(log=uniform_log(), period=10.0)
-    with pytest.raises(DecisionLogError, match="unknown arm 'x': the arms of a log are a, b, c"):
-        asked.evaluate(FixedArm("x"))
-    with pytest.raises(DecisionLogError, match="unknown estimator 'magic'"):
-        asked.evaluate(FixedArm("a"), "magic")
-    with pytest.raises(DecisionLogError, match="there is no agent 'unknown'"):
-        replay_agent(asked, "unknown")
-    with pytest.raises(DecisionLogError, match="plan has no arm for step 1"):
-        asked.evaluate(ScheduledArms("plan", "step", {"step 0": "a"}))
-    with pytest.raises(DecisionLogError, match="are plain numbers"):
-        asked.evaluate(ScheduledArms("plan", "%a", {"Mon": "a"}))
+@pytest.mark.parametrize(
+    ("policy", "estimator", "code"),
+    [
+        (FixedArm("x"), "dr", "unknown-arm"),
+        (FixedArm("a"), "magic", "unknown-estimator"),
+        (ScheduledArms("plan", "step", {"step 0": "a"}), "dr", "incomplete-schedule"),
+        (ScheduledArms("plan", "%a", {"Mon": "a"}), "dr", "not-clock-times"),
+    ],
+)
+def test_evaluate_refuses_unknown_names(policy: Policy, estimator: str, code: str) -> None:
+    with raises(DecisionLogError, code):
+        OffPolicy(log=uniform_log(), period=10.0).evaluate(policy, estimator)
 
 
 def test_evaluate_notes_estimates_and_cuts() -> None:
-    log = uniform_log()
-    asked = OffPolicy(log=log, period=10.0, estimated=True, clip=2.0)
-    notes = asked.evaluate(FixedArm("a"), "ips").notes
-    assert notes[0].startswith("probabilities were estimated")
-    assert notes[1] == "weights were clipped at 2, which biases the estimate"
+    whole, clipped = (
+        OffPolicy(log=uniform_log(), period=10.0, estimated=True, clip=clip).evaluate(
+            FixedArm("c"), "ips"
+        )
+        for clip in (None, 2.0)
+    )
+    assert whole.notes == (ESTIMATED,) == clipped.notes[:1]
+    assert "clipped at 2" in clipped.notes[1]
+    assert clipped.value.estimate < 0.8 * whole.value.estimate
 
 
 # --- agents ----------------------------------------------------------------------------------
@@ -294,12 +287,13 @@ def test_evaluate_notes_estimates_and_cuts() -> None:
 
 def test_replay_agent_learns() -> None:
     """The best arm gives 2.1 per step, chance 1.1; noise of a mean over 600 rows is 0.04."""
-    asked = OffPolicy(log=uniform_log(n=1800), period=10.0)
-    found = replay_agent(asked, "ucb1", seed=1)
-    assert found.value.estimate > 1.7
-    assert 540 < found.rows < 660
-    assert "replayed by rejection" in found.notes[0]
-    assert found == replay_agent(asked, "ucb1", seed=1)
+    off_policy = OffPolicy(log=uniform_log(n=1800), period=10.0)
+    estimate = replay_agent(off_policy, "ucb1", seed=1)
+    assert estimate.value.estimate > 1.7
+    assert 540 < estimate.rows < 660
+    assert estimate == replay_agent(off_policy, "ucb1", seed=1)
+    with raises(DecisionLogError, "unknown-agent"):
+        replay_agent(off_policy, "unknown")
 
 
 def test_replay_agent_is_unbiased() -> None:
@@ -307,32 +301,31 @@ def test_replay_agent_is_unbiased() -> None:
     gaps = []
     for seed in range(40):
         log = uniform_log(seed, n=300, period=1000)
-        asked = OffPolicy(log=log, period=10.0)
-        found = replay_agent(asked, "ucb1", seed=seed)
+        estimate = replay_agent(OffPolicy(log=log, period=10.0), "ucb1", seed=seed)
         rng = np.random.default_rng(1000 + seed)
         horizon = round(len(log) / 3)
         space = spaces.Box(0.0, 300.0, (1,), dtype=np.float64)
         problem = Problem(spaces.Discrete(3), space, horizon=horizon, periods=(10.0,))
         agent = AgentSpec("ucb1").make(problem, rng)
         earned = []
-        for t in range(found.rows):
+        for t in range(estimate.rows):
             arm = agent.act(np.array([float(t)]))
             earned.append(arm + rng.standard_normal())
             agent.update(np.array([float(t)]), arm, earned[-1])
-        gaps.append(found.value.estimate - np.mean(earned))
+        gaps.append(estimate.value.estimate - np.mean(earned))
     assert abs(np.mean(gaps)) < 5.0 * np.std(gaps) / np.sqrt(len(gaps))
 
 
 def test_replay_agent_corrects_skewed_logs() -> None:
-    """Random choice is worth the same, however the log preferred the best arm."""
+    """The value of random choice does not depend on the log's policy."""
     rng = np.random.default_rng(3)
     p = np.array([0.2, 0.2, 0.6])
     arm = rng.choice(3, 3000, p=p)
     log = some_log(arm, arm + rng.standard_normal(3000), p[arm])
-    found = replay_agent(OffPolicy(log=log, period=10.0), "random")
-    assert abs(found.value.estimate - 1.0) < 0.25  # 4.5 standard errors of some 600 rows
+    estimate = replay_agent(OffPolicy(log=log, period=10.0), "random")
+    assert abs(estimate.value.estimate - 1.0) < 0.25  # 4.5 standard errors of some 600 rows
     assert log.reward.mean() > 1.3
-    assert found.notes[1].startswith("arms were not logged uniformly")
+    assert len(estimate.notes) == 2  # the second reports that arms were not logged uniformly
 
 
 # --- coverage --------------------------------------------------------------------------------
@@ -340,8 +333,8 @@ def test_replay_agent_corrects_skewed_logs() -> None:
 
 def test_intervals_cover_in_a_small_simulation() -> None:
     """At a true coverage of 93 %, fewer than 31 of 40 happen 3 times in 10,000, for each of 12."""
-    found = judge(Part("seasonal", "uniform", False, 40, seed=7))
-    for (target, estimator), errors in found.items():
+    judged = judge(Part("seasonal", "uniform", False, 40, seed=7))
+    for (target, estimator), errors in judged.items():
         if estimator != "dm":
             assert round(score([errors]).coverage * 40) >= 31, (target, estimator)
 
@@ -357,9 +350,9 @@ def test_intervals_allow_for_dependent_rows() -> None:
         level = np.repeat(rng.standard_normal(40), 10)
         arm = rng.integers(0, 2, 400)
         log = some_log(arm, level + rng.standard_normal(400), np.full(400, 0.5), "ab")
-        found = OffPolicy(log=log, period=10.0).evaluate(FixedArm("a"), "snips").value
-        over_days += found.low <= 0.0 <= found.high
-        mine = log.reward[arm == 0]
-        over_rows += bool(abs(mine.mean()) <= 1.96 * mine.std() / np.sqrt(len(mine)))
+        interval = OffPolicy(log=log, period=10.0).evaluate(FixedArm("a"), "snips").value
+        over_days += interval.low <= 0.0 <= interval.high
+        rewards = log.reward[arm == 0]
+        over_rows += bool(abs(rewards.mean()) <= 1.96 * rewards.std() / np.sqrt(len(rewards)))
     assert over_days >= 49
     assert over_rows < 49

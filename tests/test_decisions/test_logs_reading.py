@@ -11,6 +11,7 @@ from periodic_decisions.logs.log import DecisionLogError, split_seasons
 from periodic_decisions.logs.reading import read_log
 from periodic_decisions.tables.roles import detect_kind
 from periodic_envs.data import DataError
+from tests.errors import raises
 
 
 def frame(n: int = 8, **columns: object) -> pd.DataFrame:
@@ -35,10 +36,10 @@ def test_detect_kind_finds_logs(rows: object, is_log: bool) -> None:
     assert detect_kind(rows)[0] == is_log
 
 
-def test_read_log_refuses_a_wide_table(tmp_path: Path) -> None:
+def test_read_log_refuses_a_wide_table() -> None:
     wide = pd.DataFrame({"time": range(5), "a": 1.0, "b": 2.0})
     assert not detect_kind(wide)[0]
-    with pytest.raises(DecisionLogError, match="has a column for each arm; a log is a long table"):
+    with raises(DecisionLogError, "not-a-log"):
         read_log(wide)
 
 
@@ -69,10 +70,9 @@ def test_read_log_takes_other_numbers_for_contexts() -> None:
     assert log.contexts is not None
     assert log.contexts[:, 0].tolist() == list(range(8))
     assert read_log(frame(queue=1.0, load=1.0), context_columns=["load"]).context_names == ("load",)
-    with pytest.raises(
-        DecisionLogError, match="row 2 of the DataFrame has no value in column 'queue'"
-    ):
+    with raises(DecisionLogError, "missing-values") as caught:
         read_log(frame(queue=[0.0, 1.0, np.nan, 3.0, 4.0, 5.0, 6.0, 7.0]))
+    assert "row 2" in str(caught.value)
 
 
 def test_read_log_reads_a_log_of_choices(tmp_path: Path) -> None:
@@ -90,70 +90,49 @@ def test_read_log_reads_a_log_of_choices(tmp_path: Path) -> None:
     assert "times were converted to UTC" in log.notes
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (0.0, "0"),
-        (1.5, "1.5"),
-        (-0.1, "-0.1"),
-    ],
-)
-def test_read_log_refuses_impossible_probabilities(value: float, said: str) -> None:
-    rows = frame(probability=[0.5] * 3 + [value] + [0.5] * 4)
-    with pytest.raises(
-        DecisionLogError, match=f"row 3 of the DataFrame has {said} in column 'prob"
-    ):
-        read_log(rows)
+@pytest.mark.parametrize("value", [0.0, 1.5, -0.1])
+def test_read_log_refuses_impossible_probabilities(value: float) -> None:
+    with raises(DecisionLogError, "invalid-probability") as caught:
+        read_log(frame(probability=[0.5] * 3 + [value] + [0.5] * 4))
+    assert f"row 3 of the DataFrame has {value:g}" in str(caught.value)
 
 
 def test_read_log_leaves_out_rows_without_probability() -> None:
-    """The first choices of a decider are drawn from equal arms: its own log has such rows."""
+    """Logs of deciders have such rows: the first choices are drawn from equal arms."""
     log = read_log(frame(probability=[np.nan, np.nan, *[0.5] * 6]))
     assert len(log) == 6
     assert log.probability is not None
     assert (log.probability == 0.5).all()
     assert "2 rows without a probability left out" in log.notes
     assert log.unknown == 0
-    with pytest.raises(
-        DecisionLogError, match="row 0 of the DataFrame has no value in column 'prob"
-    ):
+    with raises(DecisionLogError, "missing-values"):
         read_log(frame(probability=[np.nan] * 5 + [0.5] * 3))
 
 
 def test_read_log_needs_a_step_for_irregular_times() -> None:
     times = pd.to_datetime("2024-01-03") + pd.to_timedelta([0, 7, 61, 62, 180, 190, 250, 1000], "m")
-    with pytest.raises(DataError, match="give a step, such as '1h'"):
+    with raises(DecisionLogError, "sparse-times"):
         read_log(frame(time=times))
     log = read_log(frame(time=times), step="1h")
     assert (log.step - 48).tolist() == [0, 0, 1, 1, 3, 3, 4, 16]  # from Monday on
     assert log.moments[2] == pd.Timestamp("2024-01-03 01:00")
-    with pytest.raises(
-        DecisionLogError, match="step must be a length of time such as '1h', got 'often'"
-    ):
+    with raises(DecisionLogError, "invalid-duration"):
         read_log(frame(time=times), step="often")
-    assert read_log(frame(time=np.arange(8) * 0.7), step=2.0).step.tolist() == [
-        0,
-        0,
-        0,
-        1,
-        1,
-        1,
-        2,
-        2,
-    ]
+    numbers = read_log(frame(time=np.arange(8) * 0.7), step=2.0)
+    assert numbers.step.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "code"),
     [
-        (frame(arm="a"), "at least two arms are required, the DataFrame has only 'a'"),
-        (frame(reward=[1.0] * 7 + [1e200]), r"row 7 of the DataFrame has 1e\+200 in column"),
-        (frame(reward=np.nan), "the DataFrame has no row with a reward"),
-        (frame(probability=0.5, pscore=0.5), "more than one column that may be the probability"),
+        (frame(arm="a"), "too-few-arms"),
+        (frame(reward=[1.0] * 7 + [1e200]), "value-too-large"),
+        (frame(reward=np.nan), "no-rewards"),
+        (frame(probability=0.5, pscore=0.5), "ambiguous-column"),
     ],
 )
-def test_read_log_refuses_unusable_tables(rows: pd.DataFrame, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_read_log_refuses_unusable_tables(rows: pd.DataFrame, code: str) -> None:
+    with raises(DataError, code):
         read_log(rows)
 
 
@@ -167,10 +146,9 @@ def test_split_seasons_makes_blocks_of_whole_seasons() -> None:
     assert seasons.blocks == 5
     assert np.bincount(seasons.block).tolist() == [10, 10, 10, 10, 15]  # the rest goes to the last
     assert split_seasons(np.arange(80), 10.0, seasons_per_block=2).blocks == 4
-    with pytest.raises(DecisionLogError, match="only 3 blocks of 1 whole seasons of 10 steps"):
-        split_seasons(np.arange(39), 10.0)
-    with pytest.raises(DecisionLogError, match="only 2 blocks of 1 whole"):
-        split_seasons(np.array([0, 1, 78, 79]), 10.0)
+    for steps in (np.arange(39), np.array([0, 1, 78, 79])):
+        with raises(DecisionLogError, "too-few-seasons"):
+            split_seasons(steps, 10.0)
 
 
 def test_split_seasons_joins_seasons_of_long_logs() -> None:
@@ -185,12 +163,9 @@ def test_describe_names_unseen_phases() -> None:
     log = read_log(rows)
     lines = describe(log, split_seasons(log.step, 4.0))
     assert lines[-1].split() == ["b", "12", "25.0%", "25", "phase", "0,", "1,", "2"]
-    assert any(
-        line.startswith("The most frequent arm of each phase was chosen in 100%") for line in lines
-    )
+    assert any("100%" in line for line in lines)
 
 
 def test_describe_names_impossible_probabilities() -> None:
     log = read_log(frame(48, probability=0.1))
-    said = "They are inconsistent: the mean of 1 / probability is 10"
-    assert any(line.startswith(said) for line in describe(log, split_seasons(log.step, 4.0)))
+    assert any("inconsistent" in line for line in describe(log, split_seasons(log.step, 4.0)))

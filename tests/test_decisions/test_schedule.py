@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 
 import numpy as np
 import pandas as pd
@@ -42,7 +41,7 @@ def test_calendar_periods(step: str, periods: list[float]) -> None:
     assert calendar_periods(None) == calendar_periods(TimeGrid(0.0, 1.0)) == ()
 
 
-def test_slots_begin_on_monday_at_midnight() -> None:
+def test_slot_choices_begin_on_monday_at_midnight() -> None:
     (week,) = slot_choices(clock("2024-01-03 05:00", "1h"), 400, 168)  # a Wednesday
     assert len(week) == 168
     assert week.label(int(week.slot[0])) == "Wed 05:00"
@@ -64,7 +63,7 @@ def test_slots_begin_on_monday_at_midnight() -> None:
     assert slot_choices(clock("2024-01-03", "1h"), 100, 24.339)[0].label(0) == "step 0"
 
 
-def test_slots_of_a_year_are_months() -> None:
+def test_slot_choices_of_a_year_are_months() -> None:
     (months,) = slot_choices(clock("2023-07-01", "1D"), 800, 365)
     assert len(months) == 12
     assert months.span(0, 2) == "Jan-Mar"
@@ -75,23 +74,23 @@ def test_slots_of_a_year_are_months() -> None:
 
 def test_seasonal_mean_needs_three_seasons() -> None:
     assert SeasonalMean.of(np.array([1.0, np.nan, 3.0])) == SeasonalMean(2.0, seasons=2)
-    found = SeasonalMean.of(np.array([1.0, 2.0, 3.0]))
+    mean = SeasonalMean.of(np.array([1.0, 2.0, 3.0]))
     # Student's t with two degrees of freedom: 4.303.
-    assert found.high == pytest.approx(2.0 + 4.3027 / np.sqrt(3), abs=1e-4)
-    assert found.text() == "+2 [-0.484, 4.48]"
+    assert mean.high == pytest.approx(2.0 + 4.3027 / np.sqrt(3), abs=1e-4)
+    assert mean.text() == "+2 [-0.484, 4.48]"
     assert SeasonalMean(-1234.5).text() == "-1,234"
 
 
-def test_seasonal_mean_covers() -> None:
+def test_seasonal_mean_has_nominal_coverage() -> None:
     """The gain of the second slot is 1; 95 of 100 intervals hold it (of 200: 183 to 197)."""
-    held = 0
+    covered = 0
     for seed in range(200):
         rng = np.random.default_rng(seed)
         rewards = np.tile([[3.0, 0.0], [0.0, 1.0]], (12, 1)) + 0.3 * rng.standard_normal((24, 2))
         (slots,) = slot_choices(None, 24, 2)
         _, gain = plan(rewards, slots, ["a", "b"]).over([1])
-        held += gain.low <= 1.0 <= gain.high
-    assert 183 <= held <= 197
+        covered += gain.low <= 1.0 <= gain.high
+    assert 183 <= covered <= 197
 
 
 def test_schedule_by_hand() -> None:
@@ -105,15 +104,13 @@ def test_schedule_by_hand() -> None:
     assert (second["when"], second["arm"], second["expected_reward"]) == ("step 1", "arm 1", "1.5")
     assert (second["gain_over_best_fixed_arm"], second["seasons_seen"]) == ("0.5", "4")
     assert float(second["low"]) == pytest.approx(0.5 - 3.18245 * 0.5, abs=1e-4)
-    text = "\n".join(check.schedule.lines())
-    assert "Schedule by step of the season, per step; gains are over always arm 0:" in text
-    assert re.search(r"\n  step 1 +arm 1 +1\.5 +\+0\.5 \[-1\.09, 2\.09\]\n", text)
+    words = check.schedule.lines()[-2].split()
+    assert words == ["step", "1", "arm", "1", "1.5", "+0.5", "[-1.09,", "2.09]"]
     cost = check_series(table(-rewards, "2024-01-01", "1s"), source="x", period=2, objective="min")
-    assert rows_of(cost)[1]["expected_reward"] == "-1.5"
-    assert rows_of(cost)[1]["gain_over_best_fixed_arm"] == "0.5"
+    second = rows_of(cost)[1]
+    assert (second["expected_reward"], second["gain_over_best_fixed_arm"]) == ("-1.5", "0.5")
     few = check_series(table(rewards[:4], "2024-01-01", "1s"), source="x", period=2)
-    assert "(Only 2 seasons" in few.schedule.lines()[-1]
-    assert rows_of(few)[1]["low"] == ""
+    assert (rows_of(few)[1]["low"], rows_of(few)[1]["seasons_seen"]) == ("", "2")
 
 
 def test_schedule_of_noise_is_one_arm() -> None:
@@ -121,9 +118,8 @@ def test_schedule_of_noise_is_one_arm() -> None:
     values = np.random.default_rng(0).normal([0.0, 0.5, 0.0], 1.0, (240, 3))
     for period in (None, 24, 1000):
         check = check_series(table(values, "2024-01-01", "1h"), source="x", period=period)
-        expected = ["Schedule: always arm 1, the best arm over all the data."]
-        assert check.schedule.lines() == expected
-        assert [row["when"] for row in rows_of(check)] == ["always"]
+        assert [(row["when"], row["arm"]) for row in rows_of(check)] == [("always", "arm 1")]
+        assert len(check.schedule.lines()) == 1
 
 
 def test_find_seasons_ranks_the_day_before_a_useless_year() -> None:
@@ -132,11 +128,10 @@ def test_find_seasons_ranks_the_day_before_a_useless_year() -> None:
     values = year + np.cos(2 * np.pi * (steps - np.array([0.0, 0.5])))
     values = values + 0.5 * np.random.default_rng(0).standard_normal(values.shape)
     series = table(values, "2021-01-01", "1h")
-    found = find_seasons(series.values, grid=series.grid).seasons
-    assert [season.period for season in found] == [24, 8760]
-    assert found[1].strength > found[0].strength
-    assert found[0].gain > 0.5
-    assert found[1].gain < 0.01
+    day, year = find_seasons(series.values, grid=series.grid).seasons
+    assert (day.period, year.period) == (24, 8760)
+    assert year.strength > day.strength
+    assert year.gain < 0.01 < 0.5 < day.gain
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -66,27 +66,22 @@ def test_table_becomes_an_env() -> None:
     assert [env.step(1)[4]["regret"] for _ in range(4)] == [1.0, 0.0, 1.0, 0.0]
 
 
+TABLE = {"values": np.eye(2), "rows": np.array([0, 1]), "period": 2.0}
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("kind", "arguments", "name"),
     [
-        {"values": np.array([1.0, 2.0])},
-        {"values": np.array([[1.0, np.nan]])},
-        {"rows": np.array([0, 5])},
-        {"rows": np.array([], dtype=int)},
-        {"period": 0.0},
+        (FiniteProcess, TABLE | {"values": np.array([1.0, 2.0])}, "table"),
+        (FiniteProcess, TABLE | {"values": np.array([[1.0, np.nan]])}, "table"),
+        (FiniteProcess, TABLE | {"rows": np.array([0, 5])}, "rows"),
+        (FiniteProcess, TABLE | {"rows": np.array([], dtype=int)}, "rows"),
+        (FiniteProcess, TABLE | {"period": 0.0}, "period"),
+        (PeriodicBanditEnv, {"world": Tide(), "dim": 2}, "'dim'"),
+        (PeriodicBanditEnv, {"world": Tide(), "render_mode": "hologram"}, "render_mode"),
+        (PeriodicBanditEnv, {"world": object()}, "World"),
     ],
-    ids=str,
 )
-def test_bad_tables_are_rejected(wrong: dict) -> None:
-    good = {"values": np.eye(2), "rows": np.array([0, 1]), "period": 2.0}
-    with pytest.raises(ValueError, match=r"table|rows|period"):
-        FiniteProcess(**{**good, **wrong})
-
-
-def test_other_worlds_are_rejected() -> None:
-    with pytest.raises(ValueError, match="'dim'"):
-        PeriodicBanditEnv(Tide(), dim=2)
-    with pytest.raises(ValueError, match="render_mode"):
-        PeriodicBanditEnv(Tide(), render_mode="hologram")
-    with pytest.raises(ValueError, match="World or a RewardProcess"):
-        PeriodicBanditEnv(object())
+def test_process_and_env_reject_bad_arguments(kind: type, arguments: dict, name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        kind(**arguments)

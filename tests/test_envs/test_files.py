@@ -22,8 +22,7 @@ def test_new_bytes_replace_the_old_ones_when_all_are_written(path: Path) -> None
     with whole_file(path) as part:
         part.write_bytes(b"new")
         assert path.read_bytes() == b"old"
-    assert path.read_bytes() == b"new"
-    assert os.listdir(path.parent) == ["x.png"]
+    assert (path.read_bytes(), os.listdir(path.parent)) == (b"new", ["x.png"])
 
 
 class Figure:
@@ -46,8 +45,7 @@ def test_interrupted_write_keeps_the_old_file_only(
         monkeypatch.setattr(os, broken, fail)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(path, b"new") if broken else write_figure(Figure(), path, dpi=80)
-    assert path.read_bytes() == b"old"
-    assert os.listdir(path.parent) == ["x.png"]
+    assert (path.read_bytes(), os.listdir(path.parent)) == (b"old", ["x.png"])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")

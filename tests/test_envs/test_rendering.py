@@ -68,14 +68,14 @@ def test_frame_does_not_depend_on_the_frames_before_it(env_id: str) -> None:
 def test_frame_follows_resets() -> None:
     env = make()
     first = env.render()
-    kept = first.copy()
+    copy = first.copy()
     go(env, 12)
     env.render()
     env.reset(seed=2)
     assert np.array_equal(env.render(), make(seed=2).render())
     env.reset(seed=1)
     assert np.array_equal(env.render(), first)
-    assert np.array_equal(first, kept)
+    assert np.array_equal(first, copy)
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-7, 1e6])

@@ -1,7 +1,6 @@
 """Your own data as an environment."""
 
 import pickle
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from periodic_envs.data import DataError
 from periodic_envs.data.table import read_rewards
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.worlds.replay import EXAMPLE, Replay
+from tests.errors import raises
 from tests.test_envs import envs
 
 ID = "PeriodicGP-Replay-v0"
@@ -46,10 +46,6 @@ def make(data: object, **kwargs: object) -> PeriodicBanditEnv:
 
 def play(env: gym.Env, actions: Any) -> list[tuple]:
     return [env.reset(seed=0), *(env.step(int(action)) for action in actions)]
-
-
-def rewards(env: PeriodicBanditEnv) -> np.ndarray:
-    return env.setup.world._recording.rewards
 
 
 def test_replay_gives_the_recorded_rewards(table: pd.DataFrame) -> None:
@@ -120,8 +116,7 @@ def test_replay_reads_a_file_once_until_it_changes(
         lambda source, **how: reads.append(source) or read_rewards(source, **how),
     )
     worlds = [Replay(data=file, period=24, start=day) for day in ("2024-01-01", "2024-01-02")]
-    assert [len(world.table.values) for world in worlds] == [48, 24]
-    assert len(reads) == 1
+    assert ([len(world.table.values) for world in worlds], len(reads)) == ([48, 24], 1)
     table.assign(north=table["north"] + 1).to_csv(file, index=False)
     assert Replay(data=file, period=24).table.values[0, 0] == table["north"][0] + 1
     assert len(Replay(data=file, period=24, arms=["west", "north"]).table.names) == 2
@@ -131,7 +126,7 @@ def test_objective_min_seeks_the_least(table: pd.DataFrame) -> None:
     _, reward, _, _, info = play(make(table, objective="min"), [0])[1]
     assert (reward, info["optimal_action"], info["regret"]) == (-6.0, 1, 2.0)
     zeros = pd.DataFrame({"t": range(3), "a": 0.0, "b": 1.0})
-    assert not np.signbit(rewards(make(zeros, objective="min"))[:, 0]).any()
+    assert not np.signbit(envs.table(make(zeros, objective="min"))[:, 0]).any()
 
 
 def test_window_begins_with_the_warm_start(table: pd.DataFrame) -> None:
@@ -140,32 +135,26 @@ def test_window_begins_with_the_warm_start(table: pd.DataFrame) -> None:
     assert observation[0] == info["t"] == 4
     assert env.horizon == 16
     window = table.iloc[12:32, 1:].to_numpy()
-    warm_start = info["warm_start"]
-    assert warm_start["t"].tolist() == [0, 1, 2, 3]
-    assert warm_start["action"].tolist() == window[:4].argmax(1).tolist()
-    assert warm_start["reward"].tolist() == window[:4].max(1).tolist()
-    assert env.step(2)[1] == window[4, 2]
-    assert make(table, warm_start=4, horizon=3).horizon == 3
+    assert {name: values.tolist() for name, values in info["warm_start"].items()} == {
+        "t": [0, 1, 2, 3],
+        "action": window[:4].argmax(1).tolist(),
+        "reward": window[:4].max(1).tolist(),
+    }
+    assert (env.step(2)[1], make(table, warm_start=4, horizon=3).horizon) == (window[4, 2], 3)
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "word"),
+    "kwargs",
     [
-        ({"period": None}, "data check FILE"),
-        *(({"period": wrong}, "period") for wrong in (-1, [], [24, 24], [0])),
-        ({"objective": "best"}, "objective"),
-        ({"warm_start": 4, "horizon": 45}, "44"),
-        ({"steps": 20, "warm_start": 20}, "warm_start"),
-        ({"start": "2025-01-01"}, "2024-01-01 00:00 to 2024-01-02 23:00"),
-        ({"missing": "drop"}, "missing"),
-        ({"arms": 5}, "arms"),
-        ({"arms": ["north", "east"]}, "'east'"),
-        ({"arm_features": {"north": 1, "west": 2}}, "'south'"),
+        *({"period": wrong} for wrong in (-1, [], [24, 24], [0])),
+        {"objective": "best"},
+        {"horizon": 45, "warm_start": 4},
+        {"missing": "drop"},
     ],
     ids=str,
 )
-def test_replay_rejects_bad_arguments(table: pd.DataFrame, kwargs: dict, word: str) -> None:
-    with pytest.raises(ValueError, match=word):
+def test_replay_rejects_bad_arguments(table: pd.DataFrame, kwargs: dict) -> None:
+    with pytest.raises(ValueError, match=next(iter(kwargs))):
         make(table, **kwargs)
 
 
@@ -179,60 +168,64 @@ def test_gaps_are_filled_and_reported(table: pd.DataFrame) -> None:
     holed = table.drop(index=[10, 11])
     with pytest.warns(UserWarning, match="4.17%"):
         env = make(holed)
-    np.testing.assert_allclose(rewards(env)[8:14, 2], 4.5 + 0.01 * np.arange(8, 14))
+    np.testing.assert_allclose(envs.table(env)[8:14, 2], 4.5 + 0.01 * np.arange(8, 14))
     with pytest.warns(UserWarning, match="hold"):
         env = make(holed, missing="hold")
-    assert rewards(env)[11, 2] == pytest.approx(4.59)
-    with pytest.raises(DataError, match="north"):
+    assert envs.table(env)[11, 2] == pytest.approx(4.59)
+    with raises(DataError, "missing-values"):
         make(holed, missing="error")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        make(holed, start="2024-01-01 12:00")  # the window has no gap
+    make(holed, start="2024-01-01 12:00")  # without a warning: the window has no gap
 
 
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("make_env", "code"),
     [
-        (lambda t: pd.concat([t, t.iloc[[3]]]), "once"),
-        (lambda t: t.drop(columns=["south", "west"]), "two arms"),
-        (lambda t: t.assign(time=t["time"].dt.strftime("%d.%m.%Y %H:%M")), "ISO 8601"),
-        (lambda t: t.assign(west=t["west"].astype(str) + " EUR"), "'west'"),
-        (lambda t: t.assign(west=np.nan), "'west'"),
-        (lambda t: t.assign(west=np.inf), "infinite"),
-        (lambda t: t.assign(west=1e308), "below 1e"),
-        (lambda t: t.assign(time=t["time"].where(t.index != 5)), "row 6"),
-        (lambda t: t.iloc[:0], "empty"),
+        (lambda t: make(t, period=None), "missing-argument"),
+        (lambda t: make(t, steps=20, warm_start=20), "too-few-steps"),
+        (lambda t: make(t, steps=49), "too-few-steps"),
+        (lambda t: make(t, start="2025-01-01"), "outside-data"),
+        (lambda t: make(t, arms=5), "invalid-arms"),
+        (lambda t: make(t, arms=["north", "east"]), "unknown-column"),
+        (lambda t: make(t, arm_features={"north": 1, "west": 2}), "missing-coordinates"),
+        (lambda t: make(pd.concat([t, t.iloc[[3]]])), "repeated-times"),
+        (lambda t: make(t.drop(columns=["south", "west"])), "invalid-arms"),
+        (lambda t: make(t.assign(time=t["time"].dt.strftime("%d.%m.%Y %H:%M"))), "not-a-time"),
+        (lambda t: make(t.assign(west=t["west"].astype(str) + " EUR")), "not-a-number"),
+        (lambda t: make(t.assign(west=np.nan)), "missing-values"),
+        (lambda t: make(t.assign(west=np.inf)), "infinite-values"),
+        (lambda t: make(t.assign(west=1e308)), "value-too-large"),
+        (lambda t: make(t.assign(time=t["time"].where(t.index != 5))), "missing-times"),
+        (lambda t: make(t.iloc[:0]), "no-data"),
         (
-            lambda t: t.assign(time=t["time"].where(t.index != 5, t["time"][5].replace(minute=30))),
-            "regular",
+            lambda t: make(t.assign(time=t["time"].where(t.index != 5, LATE))),
+            "irregular-times",
         ),
     ],
 )
-def test_unclean_tables_are_rejected(table: pd.DataFrame, change: Callable, word: str) -> None:
-    with pytest.raises(DataError, match=word):
-        make(change(table))
+def test_replay_rejects_unclean_tables(table: pd.DataFrame, make_env: Callable, code: str) -> None:
+    with raises(DataError, code):
+        make_env(table)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "word"),
+    ("name", "content", "code"),
     [
-        ("x.csv", b"t;a;b\n1;2,5;3\n2;3;4\n", "two arms"),
-        ("x.parquet", b"PAR1" + bytes(100), "read_series"),
-        ("x.xlsx", b"", "csv or .parquet"),
-        ("x/none.csv", None, "none.csv"),
+        ("x.csv", b"t;a;b\n1;2,5;3\n2;3;4\n", "invalid-arms"),
+        ("x.parquet", b"PAR1" + bytes(100), "damaged-file"),
+        ("x.xlsx", b"", "wrong-format"),
+        ("x/none.csv", None, "file-not-found"),
     ],
 )
-def test_unclean_files_are_rejected(
-    tmp_path: Path, name: str, content: bytes | None, word: str
+def test_replay_rejects_unclean_files(
+    tmp_path: Path, name: str, content: bytes | None, code: str
 ) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=word):
+    with raises(DataError, code):
         make(str(tmp_path / name))
 
 
 def test_arm_features_are_public(table: pd.DataFrame, tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("arm,x,y\nwest,1,2\nnorth,3,4\nsouth,5,6\n")
     env = make(table, arm_features=str(tmp_path / "f.csv"))
-    assert env.public.dim == 2
-    assert env.public.action_features.tolist() == [[3, 4], [5, 6], [1, 2]]
+    assert (env.public.dim, env.public.action_features.tolist()) == (2, [[3, 4], [5, 6], [1, 2]])

@@ -56,16 +56,16 @@ def _start(folder: Path, kind: str, *options: str) -> subprocess.Popen[bytes]:
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """Run a cluster on the loopback interface."""
     here = ("--host", "127.0.0.1", "--no-dashboard")
-    found = Cluster(folder, _start(folder, "scheduler", *here, "--port", "0"))
+    started = Cluster(folder, _start(folder, "scheduler", *here, "--port", "0"))
     try:
         wait_until((folder / "scheduler.json").exists)
         for _ in range(workers):
-            found.workers.append(_start(folder, "worker", *here, "--no-nanny", "--nthreads", "1"))
-        with distributed.Client(found.address, set_as_default=False) as client:
+            started.workers.append(_start(folder, "worker", *here, "--no-nanny", "--nthreads", "1"))
+        with distributed.Client(started.address, set_as_default=False) as client:
             client.wait_for_workers(workers, timeout=MAX_START_SECONDS)
-        yield found
+        yield started
     finally:
-        found.stop(signal.SIGCONT)
-        found.stop(signal.SIGKILL)
-        for process in (found.scheduler, *found.workers):
+        started.stop(signal.SIGCONT)
+        started.stop(signal.SIGKILL)
+        for process in (started.scheduler, *started.workers):
             process.wait()

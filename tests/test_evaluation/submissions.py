@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from evaluation.leaderboard.bundle import MANIFEST, STEPS
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError
 from evaluation.leaderboard.replay import read_steps, replays
-from evaluation.leaderboard.submission import submit, verify
+from evaluation.leaderboard.submission import check_regrets, read_submission, submit, verify
 from evaluation.protocol import Protocol
 from evaluation.record import pack, unpack
 from evaluation.specs import AgentEntry, agent_entry
@@ -85,11 +86,14 @@ def claim(bundle: Path) -> None:
     edit(bundle, runs=[{**run, "regret": float(regret)} for run, regret in claims])
 
 
-def refusal(bundle: Path, **how: object) -> tuple[str, str]:
-    """Return the tier that refuses a bundle, and its reason."""
-    verdict = verify(bundle, PROTOCOL, workers=1, **how)[-1]
+def refusal(bundle: Path) -> tuple[str, str]:
+    """Return the tier that refuses a bundle, and the code of the error."""
+    verdict = verify(bundle, PROTOCOL)[-1]
     assert not verdict.passed
-    return verdict.tier, verdict.words
+    assert verdict.words.isprintable()
+    with pytest.raises(BundleError) as caught:
+        check_regrets(read_submission(bundle, PROTOCOL), PROTOCOL)
+    return verdict.tier, caught.value.code
 
 
 def passes(bundle: Path, protocol: Protocol = PROTOCOL, **how: object) -> bool:

@@ -3,7 +3,6 @@
 from dataclasses import astuple
 from pathlib import Path
 
-import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,12 +10,13 @@ import pytest
 import evaluation
 from evaluation.leaderboard.replay import replays
 from evaluation.protocol import Protocol
-from evaluation.references import reference_columns
 from evaluation.results import CHANGE_COSTS, Results
+from evaluation.specs import WorldSpec
 from evaluation.statistics import change_costs
 from periodic_envs.process import TabularProcess
 
-SHIFT, STILL = "PeriodicGP-Shift-v0", "PeriodicGP-SyntheticDiscrete-v0"
+SHIFT = "PeriodicGP-Shift-v0:changes=2,change=period,horizon=60,period=8"
+STILL = "PeriodicGP-SyntheticDiscrete-v0"
 
 
 def stretches(*lengths_and_levels: tuple[int, float]) -> list[float]:
@@ -51,7 +51,7 @@ def test_change_costs_by_hand(
 @pytest.fixture(scope="module")
 def results() -> Results:
     table = {
-        "envs": [f"{SHIFT}:changes=2,change=period,horizon=60,period=8", STILL],
+        "envs": [SHIFT, STILL],
         "agents": ["random", "fixed"],
         "seeds": "0:3",
         "horizon": 60,
@@ -60,7 +60,7 @@ def results() -> Results:
 
 
 def drawn(seed: int) -> TabularProcess:
-    env = gym.make(SHIFT, changes=2, change="period", horizon=60, period=8).unwrapped
+    env = WorldSpec.parse(SHIFT).make()
     env.reset(seed=seed)
     process: TabularProcess = env.episode.process
     return process
@@ -68,31 +68,27 @@ def drawn(seed: int) -> TabularProcess:
 
 def test_references_record_changes(results: Results) -> None:
     """8 steps at first, then 12 or 5.3, then 18, 8 or 3.6."""
-    shift, _ = results.tasks
     for run in results.runs:
-        if run.env == shift and run.agent == "references":
+        if run.env == SHIFT and run.agent == "references":
             course = drawn(run.seed).course
             columns = results.source.columns(run.key)
             assert columns["changes"].tolist() == course.changes.tolist()
             assert columns["period"].tolist() == course.periods[[0, *course.changes]].tolist()
-            assert columns["period"][0] == results.periods(shift)[shift, run.seed] == 8
+            assert columns["period"][0] == results.periods(SHIFT)[SHIFT, run.seed] == 8
 
 
 def test_results_compute_change_costs(results: Results) -> None:
-    shift, _ = results.tasks
     costs = results.change_costs.set_index(["agent", "seed"])
-    assert set(costs["task"]) == {shift}
+    assert set(costs["task"]) == {SHIFT}
     assert set(costs.index) == {(agent, seed) for agent in ("random", "fixed") for seed in range(3)}
-    runs = results.curves(shift, "fixed")
+    runs = results.curves(SHIFT, "fixed")
     for (_, seed), regret in zip(runs.names, runs.regret, strict=True):
         course = drawn(seed).course
-        expected = change_costs(
-            regret, course.changes, periods=course.periods[[0, *course.changes]]
-        )
-        row = costs.loc[("fixed", seed), CHANGE_COSTS]
-        assert tuple(row) == pytest.approx(astuple(expected))
+        periods = course.periods[[0, *course.changes]]
+        expected = astuple(change_costs(regret, course.changes, periods=periods))
+        assert tuple(costs.loc[("fixed", seed), CHANGE_COSTS]) == pytest.approx(expected)
     assert set(results.select(agents=["fixed"]).change_costs["agent"]) == {"fixed"}
-    assert results.select(envs=[list(results.tasks)[1]]).change_costs.empty
+    assert results.select(envs=[STILL]).change_costs.empty
 
 
 def test_saved_totals_keep_change_costs(results: Results, tmp_path: Path) -> None:
@@ -103,10 +99,6 @@ def test_saved_totals_keep_change_costs(results: Results, tmp_path: Path) -> Non
 
 def test_replay_records_changes(results: Results) -> None:
     protocol = Protocol.from_dict(results.sweep.protocol)
-    found = {(run.env, run.seed): run.references() for run in replays(protocol)}
-    shift, still = results.tasks
-    assert found[shift, 1]["changes"].tolist() == drawn(1).changes.tolist()
-    assert "changes" not in found[still, 0]
-    env = gym.make(STILL, horizon=5).unwrapped
-    env.reset(seed=0)
-    assert "changes" not in reference_columns(env)
+    references = {(run.env, run.seed): run.references() for run in replays(protocol)}
+    assert references[SHIFT, 1]["changes"].tolist() == drawn(1).changes.tolist()
+    assert "changes" not in references[STILL, 0]

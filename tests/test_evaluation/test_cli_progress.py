@@ -72,9 +72,9 @@ def test_run_reports_progress_in_a_notebook_only(
     monkeypatch.setattr(console, "SECONDS_BETWEEN", {True: 0.0})
     worlds = ["PeriodicGP-SyntheticDiscrete-v0:horizon=3"]
     evaluation.run("smoke", agents=["random"], envs=worlds, seeds="0:2", workers=0)
-    shown = capsys.readouterr().err
-    assert ("0 of 4 runs" in shown) is notebook
-    assert shown.endswith("4 of 4 runs\n") is notebook
+    progress = capsys.readouterr().err
+    assert ("0 of 4 runs" in progress) is notebook
+    assert progress.endswith("4 of 4 runs\n") is notebook
 
 
 def test_control_characters_are_printed_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,18 +50,17 @@ def content(results: Results) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("with_median")
-def test_column_is_shown_in_all_tables(results: Results) -> None:
+def test_column_appears_in_all_tables(results: Results) -> None:
     of_tasks = results.table().set_index(["task", "agent"])["middle_regret"]
     assert (of_tasks["world 1", "a"], of_tasks["world 1", "b"]) == (40.0, 80.0)
     assert results.overall().set_index("agent").loc["a"].middle_regret == 1.0
-    tables = task_table(results, baseline="b"), overall_table(results, baseline="b")
-    text = "\n".join(table.text(300) for table in tables)
-    assert text.count("Middle regret") == 3  # two tasks, and all together
+    text = "".join(each(results, baseline="b").text(300) for each in (task_table, overall_table))
+    assert text.count(MEDIAN.label) == 3  # two tasks, and all together
     assert {"80.0000", "1.0000"} <= set(text.split())
     made = json.loads(json.dumps(content(results), allow_nan=False))
-    named = {"key": "middle_regret", "label": "Middle regret", "digits": 4, "interval": False}
+    about = {"key": "middle_regret", "label": "Middle regret", "digits": 4, "interval": False}
     for place in ("columns", "world_columns"):
-        assert made[place][-1] == {**named, "title": MEDIAN.description}
+        assert made[place][-1] == {**about, "title": MEDIAN.description}
     best, chance = made["rows"][0], made["references"][-1]
     assert (best["agent"], best["middle_regret"]) == ("a", 1.0)
     assert best["envs"][1]["middle_regret"] == 40.0
@@ -93,8 +92,8 @@ def test_page_columns_have_keys_of_their_own(results: Results) -> None:
 
 
 def test_page_shows_the_judges_time(results: Results) -> None:
-    times = {row["agent"]: row["ms_per_step"] for row in content(results)["rows"]}
-    assert times == {"a": 3000.0, "b": 7.0}
+    rows = content(results)["rows"]
+    assert {row["agent"]: row["ms_per_step"] for row in rows} == {"a": 3000.0, "b": 7.0}
 
 
 @pytest.mark.parametrize(
@@ -121,5 +120,5 @@ def test_tables_without_finished_runs_are_empty(
     for method in (Results.table, Results.overall):
         assert list(method(empty)) == list(method(results))
         assert len(method(empty)) == 0
-    assert str(empty.table()).count("No finished runs.") == 2
+    assert all(task in str(empty.table()) for task in results.tasks)
     assert content(empty)["rows"] == []

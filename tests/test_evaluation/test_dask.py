@@ -17,6 +17,7 @@ from evaluation.runner import Progress, run
 from evaluation.store import Store, StoreError
 from evaluation.workers import SweepStoppedError
 from tests.contract.conftest import wait_until
+from tests.errors import raises
 from tests.platforms import module_needs_posix
 from tests.test_evaluation.clusters import Cluster, cluster
 
@@ -42,8 +43,8 @@ def protocol(agent: str) -> Protocol:
 @pytest.fixture
 def two_workers(tmp_path: Path) -> Iterator[Cluster]:
     (tmp_path / "cluster").mkdir()
-    with cluster(tmp_path / "cluster") as found:
-        yield found
+    with cluster(tmp_path / "cluster") as running:
+        yield running
 
 
 def at_work(action: Callable[[], object]) -> Callable[[Progress], None]:
@@ -64,10 +65,12 @@ def stored(path: Path) -> list[str | None]:
     return []
 
 
-def test_sweep_survives_a_lost_worker(two_workers: Cluster, tmp_path: Path) -> None:
-    lose = at_work(two_workers.workers[0].kill)
-    address, store = two_workers.address, tmp_path / "s.sqlite"
-    results = run(protocol("Good:pause=0.02"), dask=address, store=store, on_progress=lose)
+def test_sweep_survives_a_lost_worker(two_workers: Cluster) -> None:
+    results = run(
+        protocol("Good:pause=0.02"),
+        dask=two_workers.address,
+        on_progress=at_work(two_workers.workers[0].kill),
+    )
     assert len(results.runs) == 2 * SEEDS
     assert not results.failures
     alone = run(protocol("Good"), workers=0)
@@ -76,13 +79,12 @@ def test_sweep_survives_a_lost_worker(two_workers: Cluster, tmp_path: Path) -> N
 
 def test_sweep_stops_without_a_scheduler(two_workers: Cluster, tmp_path: Path) -> None:
     store = tmp_path / "s.sqlite"
-    lose = at_work(two_workers.scheduler.kill)
-    with pytest.raises(SweepStoppedError, match="was lost; run the same command again"):
+    with raises(SweepStoppedError, "cluster-lost"):
         run(
             protocol("Good:pause=0.02"),
             dask=two_workers.address,
             store=store,
-            on_progress=lose,
+            on_progress=at_work(two_workers.scheduler.kill),
         )
     assert set(stored(store)) == {None}
 
@@ -91,7 +93,7 @@ def test_sweep_stops_with_a_broken_worker(two_workers: Cluster) -> None:
     executor = Dask(two_workers.address)
     try:
         broken = executor.submit(3)  # type: ignore[arg-type]
-        with pytest.raises(SweepStoppedError, match=r"cannot execute runs .*same command"):
+        with raises(SweepStoppedError, "unusable-workers"):
             broken.result(60)
     finally:
         executor.close()
@@ -99,7 +101,7 @@ def test_sweep_stops_with_a_broken_worker(two_workers: Cluster) -> None:
 
 def test_dask_reports_a_silent_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask, "CONNECT_SECONDS", 1.0)
-    with pytest.raises(DaskUnavailableError, match="no Dask scheduler answers at 'tcp://127"):
+    with raises(DaskUnavailableError, "no-scheduler"):
         run(protocol("Good"), dask="tcp://127.0.0.1:9")
 
 
@@ -130,5 +132,4 @@ def test_ctrl_c_ends_a_local_cluster(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in out + err
-    assert "Run the same command again to continue." in out
     assert not (tmp_path / "imported").exists()

@@ -14,20 +14,21 @@ from evaluation.protocol import Protocol, ProtocolError
 from evaluation.runs import runs_of
 from evaluation.specs import UnknownWorldError, WorldSpec
 from periodic_envs import DelayedReward
+from tests.errors import raises
 from tests.platforms import needs_sandbox
 
 LISTENER = """
 class Listener:
     def __init__(self, problem, rng):
         self.heard = []
-        self.asked = 0
+        self.steps = 0
 
     def act(self, observation):
-        self.asked += 1
-        return self.asked % 3
+        self.steps += 1
+        return self.steps % 3
 
     def update(self, observation, action, reward):
-        self.heard.append((self.asked, int(observation[0]), action, reward))
+        self.heard.append((self.steps, int(observation[0]), action, reward))
 """
 WORLD = "PeriodicGP-SyntheticDiscrete-v0"
 
@@ -52,7 +53,7 @@ def test_agents_receive_rewards_when_they_arrive(listener: str) -> None:
     env = DelayedReward(gym.make(WORLD, horizon=30), delay=4)
     episode = play(env, AgentSpec.parse(listener), 0)
     agent: Any = episode.agent
-    assert [(asked, t) for asked, t, *_ in agent.heard] == [(t + 5, t) for t in range(26)]
+    assert [(steps, t) for steps, t, *_ in agent.heard] == [(t + 5, t) for t in range(26)]
     assert [action for _, _, action, _ in agent.heard] == episode.action[:26].tolist()
     assert [reward for *_, reward in agent.heard] == episode.reward[:26].tolist()
 
@@ -76,22 +77,14 @@ def test_world_spec_holds_the_delay() -> None:
     played: Any = spec.as_played(env)
     assert (played.delay, played.random, played.lost) == (2, 3, 0.5)
     assert WorldSpec.parse(str(spec)) == spec
-    plain = WorldSpec(WORLD)
-    assert plain.as_played(env) is env
+    assert WorldSpec(WORLD).as_played(env) is env
 
 
 @pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ("delay=-1", "delay must be a whole number of at least 0, got -1"),
-        ("delay=2.5", "delay must be a whole number of at least 0, got 2.5"),
-        ("delay_random=x", "random must be a whole number of at least 0, got 'x'"),
-        ("delay_lost=2", r"lost must be a number in \[0, 1\], got 2"),
-        ("delays=2", "unknown argument 'delays'"),
-    ],
+    "argument", ["delay=-1", "delay=2.5", "delay_random=x", "delay_lost=2", "delays=2"]
 )
-def test_world_spec_rejects_bad_delays(argument: str, message: str) -> None:
-    with pytest.raises(UnknownWorldError, match=message):
+def test_world_spec_rejects_bad_delays(argument: str) -> None:
+    with raises(UnknownWorldError, "invalid-argument"):
         WorldSpec.parse(f"{WORLD}:{argument}").make()
 
 
@@ -126,7 +119,5 @@ def test_runs_with_delay_equal_those_of_play(isolation: str) -> None:
 
 def test_training_rejects_delay() -> None:
     agent = {"name": "gp-ucb", "track": "pretrained", "training_steps": 100}
-    with pytest.raises(
-        ProtocolError, match="cannot be trained in 'late': delayed rewards are not supported"
-    ):
+    with raises(ProtocolError, "untrainable-environment"):
         runs_of(protocol([agent], delay=3))

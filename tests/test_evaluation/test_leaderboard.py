@@ -1,21 +1,17 @@
-"""Submissions: honest ones pass, and each forgery is refused with its reason."""
+"""Submissions: honest ones pass, and each forgery is refused."""
 
-import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evaluation.leaderboard.bundle import (
-    MANIFEST,
-    STEPS,
-    BundleError,
-    LeaderboardError,
-    read_manifest,
-)
+from evaluation.errors import UserError
+from evaluation.leaderboard.bundle import MANIFEST, STEPS, LeaderboardError, read_manifest
 from evaluation.leaderboard.submission import code_hash, submit, verify
 from evaluation.specs import ProtocolError
+from tests.errors import raises
 from tests.test_evaluation.submissions import (
     PROTOCOL,
     ROOT,
@@ -83,7 +79,7 @@ def test_submit_resumes_after_a_failure(tmp_path: Path) -> None:
     (tmp_path / "failing.py").write_text(FAILING.format(flag=str(flag)))
     agent = entry(f"{tmp_path}/failing.py:Failing", "failing")
     box = PROTOCOL.restricted(envs=[PROTOCOL.envs[1].label])
-    with pytest.raises(BundleError, match=r"failed in .*not yet.*\.bundle\.runs keeps"):
+    with raises(UserError, "failed-run"):
         submit(agent, box, tmp_path / "bundle", authors=["A"], isolation="none", workers=1)
     flag.touch()
     submit(agent, box, tmp_path / "bundle", authors=["A"], isolation="none", workers=1)
@@ -93,74 +89,72 @@ def test_submit_resumes_after_a_failure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "error"),
+    ("change", "code"),
     [
-        ({"label": "two\nlines"}, BundleError),
-        ({"authors": []}, BundleError),
-        ({"link": "javascript:alert(1)"}, BundleError),
-        ({"track": "online", "name": "auto-gp-ucb:prior=madrid"}, ProtocolError),
+        ({"label": "two\nlines"}, "invalid-text"),
+        ({"authors": []}, "invalid-manifest"),
+        ({"link": "javascript:alert(1)"}, "invalid-manifest"),
+        ({"track": "online", "name": "auto-gp-ucb:prior=madrid"}, "wrong-track"),
     ],
 )
-def test_submit_refuses_before_it_runs(tmp_path: Path, change: dict, error: type) -> None:
+def test_submit_checks_before_it_runs(tmp_path: Path, change: dict, code: str) -> None:
     agent = entry(change.pop("name", "random"), change.pop("label", None))
     agent = type(agent)(agent.label, agent.spec, change.pop("track", agent.track))
-    with pytest.raises(error):
+    with raises(UserError, code):
         submit(agent, PROTOCOL, tmp_path / "bundle", **{"authors": ["A"], **change})
     assert not list(tmp_path.iterdir())
 
 
-MANIFESTS = [
-    ({"format": 3}, r"value 3 - at `\$.format`"),
-    ({"label": "two\nlines"}, "printable"),
-    ({"label": "x" * 101}, r"length <= 100 - at `\$.label`"),
-    ({"label": ""}, r"length >= 1 - at `\$.label`"),
-    ({"label": " x"}, "printable"),
-    *(({"label": f"random{letter}"}, "printable") for letter in "\u202e\u200b\u3164"),
-    ({"label": 3}, r"Expected `str`, got `int` - at `\$.label`"),
-    ({"authors": ["x"] * 21}, r"length <= 20 - at `\$.authors`"),
-    ({"link": "file:///etc/passwd"}, r"https.* - at `\$.link`"),
-    ({"track": "magic"}, "matching regex"),
-    ({"challenge": DIGEST}, "another protocol"),
-    ({"steps_sha256": DIGEST}, "does not match its SHA-256"),
-    ({"source_sha256": "../../etc/passwd"}, "matching regex"),
-    ({"training_steps": -1}, r"Expected `int` >= 0 - at `\$.training_steps`"),
-    ({"training_steps": 640}, 'require the track "pretrained"'),
-    ({"runs": [{"env": "x"}]}, r"missing required field `seed` - at `\$.runs\[0\]`"),
-    ({"runs": []}, "not exactly the runs"),
-    ({"x" * 2_000_000: 1}, "unknown field `x{50,300}$"),
-    ({"\x1b[2J": 1}, r"unknown field ` \[2J`"),
-    ({"settings": {"a": "\ud800"}}, "truncated|surrogate|escape"),
-    ({"machine": {"python": "\x1b[2J"}}, "printable"),
-    ({"settings": {"a": "x" * 30_000}}, "at most 20,000"),
-]
-
-
-@pytest.mark.parametrize(("change", "reason"), MANIFESTS)
-def test_verify_refuses_a_forged_manifest(bundle: Path, change: dict, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"format": 3}, "invalid-manifest"),
+        ({"label": "two\nlines"}, "invalid-text"),
+        ({"label": "x" * 101}, "invalid-manifest"),
+        ({"label": ""}, "invalid-manifest"),
+        ({"label": " x"}, "invalid-text"),
+        *(({"label": f"random{letter}"}, "invalid-text") for letter in "\u202e\u200b\u3164"),
+        ({"label": 3}, "invalid-manifest"),
+        ({"authors": ["x"] * 21}, "invalid-manifest"),
+        ({"link": "file:///etc/passwd"}, "invalid-manifest"),
+        ({"track": "magic"}, "invalid-manifest"),
+        ({"challenge": DIGEST}, "wrong-protocol"),
+        ({"steps_sha256": DIGEST}, "wrong-hash"),
+        ({"source_sha256": "../../etc/passwd"}, "invalid-manifest"),
+        ({"training_steps": -1}, "invalid-manifest"),
+        ({"training_steps": 640}, "wrong-track"),
+        ({"runs": [{"env": "x"}]}, "invalid-manifest"),
+        ({"runs": []}, "wrong-runs"),
+        ({"x" * 2_000_000: 1}, "invalid-manifest"),
+        ({"\x1b[2J": 1}, "invalid-manifest"),
+        ({"settings": {"a": "\ud800"}}, "invalid-manifest"),
+        ({"machine": {"python": "\x1b[2J"}}, "invalid-table"),
+        ({"settings": {"a": "x" * 30_000}}, "invalid-table"),
+    ],
+)
+def test_verify_refuses_a_forged_manifest(bundle: Path, change: dict, code: str) -> None:
     edit(bundle, **change)
-    tier, words = refusal(bundle)
-    assert tier == "well-formed"
-    assert re.search(reason, words), words
+    assert refusal(bundle) == ("well-formed", code)
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("change", "code"),
     [
-        ({"seed": True}, "got `bool`"),
-        ({"regret": -1.0}, "Expected `float` >= 0.0"),
-        ({"regret": 1e308}, "is claimed to be 1e+308"),
-        ({"regret": None}, "got `null`"),
-        ({"seconds": 2e9}, "Expected `float` <= 1000000000.0"),
+        ({"seed": True}, "invalid-manifest"),
+        ({"regret": -1.0}, "invalid-manifest"),
+        ({"regret": 1e308}, "wrong-regret"),
+        ({"regret": None}, "invalid-manifest"),
+        ({"seconds": 2e9}, "invalid-manifest"),
     ],
 )
-def test_verify_refuses_a_forged_run(bundle: Path, change: dict, reason: str) -> None:
+def test_verify_refuses_a_forged_run(bundle: Path, change: dict, code: str) -> None:
     edit_run(bundle, 0, **change)
-    assert reason in refusal(bundle)[1]
+    assert refusal(bundle)[1] == code
 
 
-def test_verify_refuses_a_pretrained_agent_in_the_track_online(bundle: Path) -> None:
+def test_verify_rejects_a_pretrained_agent_in_the_track_online(bundle: Path) -> None:
     edit(bundle, agent="auto-gp-ucb", settings={"prior": "madrid"})
-    with pytest.raises(ProtocolError, match='its track must be "pretrained"'):
+    with raises(ProtocolError, "wrong-track"):
         verify(bundle, PROTOCOL)
 
 
@@ -168,82 +162,68 @@ def test_verify_refuses_missing_and_repeated_runs(bundle: Path) -> None:
     runs = runs_of(bundle)
     for forged in ([*runs[:-1], runs[0]], runs[:-1], runs[::-1]):
         edit(bundle, runs=forged)
-        assert "not exactly the runs of the protocol" in refusal(bundle)[1]
-
-
-ARMS, BOX = PROTOCOL.envs[0].label, PROTOCOL.envs[1].label
-NOT_AN_ARM, NOT_A_POINT = "action must be a whole number in [0, 49]", "with entries in [-1, 1]"
-CHANGED = "an action or the regret was changed"
+        assert refusal(bundle) == ("well-formed", "wrong-runs")
 
 
 @pytest.mark.parametrize(
-    ("run", "step", "value", "reason"),
+    ("run", "step", "value", "code"),
     [
-        ("0", 0, 50, f"step 0 of {ARMS}, seed 0: {NOT_AN_ARM}"),
-        ("0", 4, 255, f"step 4 of {ARMS}, seed 0: {NOT_AN_ARM}"),
-        ("3", 2, 3.0, f"step 2 of {BOX}, seed 1: action must be"),
-        ("1", 2, -1.000001, NOT_A_POINT),
-        ("1", 2, float("nan"), NOT_A_POINT),
-        ("1", 2, float("-inf"), NOT_A_POINT),
-        ("1", 2, 0.123, CHANGED),
-        ("0", 3, 7, CHANGED),
+        ("0", 0, 50, "invalid-action"),
+        ("0", 4, 255, "invalid-action"),
+        ("3", 2, 3.0, "invalid-action"),
+        ("1", 2, -1.000001, "invalid-action"),
+        ("1", 2, float("nan"), "invalid-action"),
+        ("1", 2, float("-inf"), "invalid-action"),
+        ("1", 2, 0.123, "wrong-regret"),
+        ("0", 3, 7, "wrong-regret"),
     ],
 )
 def test_verify_refuses_forged_steps(
-    bundle: Path, run: str, step: int, value: float, reason: str
+    bundle: Path, run: str, step: int, value: float, code: str
 ) -> None:
     change_step(bundle, run, step, value)
-    tier, words = refusal(bundle)
-    assert tier == "replayed"
-    assert reason in words
-
-
-EACH = "must have one array for each of the 12 runs"
+    assert refusal(bundle) == ("replayed", code)
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("change", "code"),
     [
-        ({"0": None}, EACH),
-        ({"12": np.zeros(12, "u1")}, EACH),
-        ({"0": None, "00": np.zeros(12, "u1")}, EACH),
-        ({"0": np.zeros(12, "i8")}, f"{ARMS}, seed 0 must be uint8 of shape (12,), got int64"),
-        ({"0": np.zeros(12)}, "got float64 of shape (12,)"),
-        ({"0": np.zeros(13, "u1")}, "got uint8 of shape (13,)"),
-        ({"1": np.zeros((12, 1), "f4")}, f"{BOX}, seed 0 must be float64 of shape (12, 1)"),
-        ({"1": np.zeros((12, 2))}, "got float64 of shape (12, 2)"),
-        ({"1": np.zeros(12)}, "got float64 of shape (12,)"),
-        ({"1": np.zeros((0, 1))}, "got float64 of shape (0, 1)"),
-        ({"0": np.zeros(100_000, "u1")}, "unpacks to more than"),
+        ({"0": None}, "wrong-runs"),
+        ({"12": np.zeros(12, "u1")}, "wrong-runs"),
+        ({"0": None, "00": np.zeros(12, "u1")}, "wrong-runs"),
+        ({"0": np.zeros(12, "i8")}, "wrong-shape"),
+        ({"0": np.zeros(12)}, "wrong-shape"),
+        ({"0": np.zeros(13, "u1")}, "wrong-shape"),
+        ({"1": np.zeros((12, 1), "f4")}, "wrong-shape"),
+        ({"1": np.zeros((12, 2))}, "wrong-shape"),
+        ({"1": np.zeros(12)}, "wrong-shape"),
+        ({"1": np.zeros((0, 1))}, "wrong-shape"),
+        ({"0": np.zeros(100_000, "u1")}, "damaged-file"),
     ],
 )
-def test_verify_refuses_arrays_of_another_form(bundle: Path, change: dict, reason: str) -> None:
+def test_verify_refuses_arrays_of_another_form(bundle: Path, change: dict, code: str) -> None:
     arrays = {**arrays_of(bundle), **change}
     write_steps(bundle, {name: own for name, own in arrays.items() if own is not None})
-    tier, words = refusal(bundle)
-    assert tier == "well-formed"
-    assert reason in words
+    assert refusal(bundle) == ("well-formed", code)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
 def test_verify_refuses_truncated_steps(bundle: Path, share: float) -> None:
     whole = (bundle / STEPS).read_bytes()
     write_steps(bundle, whole[: int(share * len(whole))])
-    assert "the record is damaged" in refusal(bundle)[1]
+    assert refusal(bundle) == ("well-formed", "damaged-file")
 
 
 def test_verify_needs_the_submitted_code(tmp_path: Path) -> None:
-    own = tmp_path / "mine.py"
-    own.write_text((ROOT / "examples" / "custom_agent.py").read_text())
-    bundle = submitted(tmp_path / "bundle", f"{own}:EpsilonGreedy", "mine")
+    code = tmp_path / "mine.py"
+    agent = f"{code}:EpsilonGreedy"
+    code.write_text((ROOT / "examples" / "custom_agent.py").read_text())
+    bundle = submitted(tmp_path / "bundle", agent, "mine")
     assert str(tmp_path) not in (bundle / MANIFEST).read_text()
-
-    def rerun(*agents: str) -> bool:
-        return passes(bundle, rerun=2, isolation="none", agents=agents)
-
-    with pytest.raises(LeaderboardError, match=r"--agent\s+file\.py:EpsilonGreedy"):
+    rerun = partial(passes, bundle, rerun=2, isolation="none")
+    with raises(LeaderboardError, "unknown-code"):
         rerun()
-    assert rerun(f"{own}:EpsilonGreedy")
-    own.write_text(own.read_text() + "\n\nother = 1\n")
-    with pytest.raises(LeaderboardError, match=r"requires its submitted code, unchanged"):
-        rerun(f"{own}:EpsilonGreedy")
+    assert rerun(agents=[agent])
+    code.write_text(code.read_text() + "\n\nother = 1\n")
+    with raises(LeaderboardError, "unknown-code"):
+        rerun(agents=[agent])

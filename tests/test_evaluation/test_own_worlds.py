@@ -11,6 +11,7 @@ import pytest
 import evaluation
 from evaluation.cli.lists import make_world
 from evaluation.specs import ProtocolError, UnknownWorldError, WorldSpec, look_for, module_of
+from tests.errors import raises
 
 WORLD = '''
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         del gym.registry[env_id]
 
 
-def written(folder: Path, name: str) -> str:
+def write_world(folder: Path, name: str) -> str:
     """Write a world and a module that it imports; return the name of the world."""
     (folder / f"{name}_tools.py").write_text("PERIOD = 4.0\n")
     (folder / f"{name}.py").write_text(WORLD.format(name=name))
@@ -65,20 +66,20 @@ def protocol(folder: Path, world: str, agents: str = '"random"') -> str:
 
 
 def test_own_world_gives_the_same_numbers_in_a_worker(folder: Path) -> None:
-    mine = protocol(folder, written(folder, "pier_a"))
-    worker, here = (evaluation.run(mine, workers=workers) for workers in (1, 0))
+    toml = protocol(folder, write_world(folder, "pier_a"))
+    worker, here = (evaluation.run(toml, workers=workers) for workers in (1, 0))
     assert worker.failures == []
     assert worker.totals["regret"].tolist() == here.totals["regret"].tolist()
     assert sys.path[-1] == str(folder)  # last: nothing there comes before what is installed
 
 
 def test_own_world_imported_by_a_script_is_found(folder: Path) -> None:
-    written(folder, "pier_b")
+    write_world(folder, "pier_b")
     script = (
         "import pier_b, evaluation\n"
         "if __name__ == '__main__':\n"
-        "    found = evaluation.run('own.toml', workers=1)\n"
-        "    print(len(found.failures), len(found.runs))\n"
+        "    results = evaluation.run('own.toml', workers=1)\n"
+        "    print(len(results.failures), len(results.runs))\n"
     )
     protocol(folder, "PeriodicGP-pier_b-v0")
     (folder / "script.py").write_text(script)
@@ -89,24 +90,22 @@ def test_own_world_imported_by_a_script_is_found(folder: Path) -> None:
 def test_own_world_of_a_script_needs_one_process(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = written(folder, "pier_c")
+    world = write_world(folder, "pier_c")
     look_for(WorldSpec.parse(world))
-    kwargs = gym.registry["PeriodicGP-pier_c-v0"].kwargs
-    kwargs["world"] = "__main__:Pier"
+    gym.registry["PeriodicGP-pier_c-v0"].kwargs["world"] = "__main__:Pier"
     monkeypatch.setattr(sys.modules["__main__"], "Pier", sys.modules["pier_c"].Pier, raising=False)
-    mine = protocol(folder, "PeriodicGP-pier_c-v0")
-    with pytest.raises(ProtocolError, match=r"separate file .* or run with workers=0"):
-        evaluation.run(mine, workers=1)
-    assert evaluation.run(mine, workers=0).failures == []
+    toml = protocol(folder, "PeriodicGP-pier_c-v0")
+    with raises(ProtocolError, "not-importable"):
+        evaluation.run(toml, workers=1)
+    assert evaluation.run(toml, workers=0).failures == []
 
 
 def test_own_world_knows_its_module(folder: Path) -> None:
     north = folder / "harbours" / "north"
     north.mkdir(parents=True)
-    written(north, "pier_d")
+    write_world(north, "pier_d")
     code = (north / "pier_d.py").read_text()
-    code = code.replace("from pier_d_tools", "from harbours.north.pier_d_tools")
-    (north / "pier_d.py").write_text(code)
+    (north / "pier_d.py").write_text(code.replace("from pier_d", "from harbours.north.pier_d"))
     spec = WorldSpec.parse("harbours.north.pier_d:PeriodicGP-pier_d-v0")
     look_for(spec)
     others = WorldSpec("PeriodicGP-Synthetic-v0"), WorldSpec("Nobody-v0")
@@ -114,27 +113,27 @@ def test_own_world_knows_its_module(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "sentence"),
+    ("world", "code"),
     [
-        ("peer:PeriodicGP-Pier-v0", "no module 'peer' is installed, and none is in the current"),
-        ("pier.py:PeriodicGP-Pier-v0", "module of the world, not its file: pier:PeriodicGP-Pier"),
-        ("PeriodicGP-Pier-v0", "include its module: my_module:PeriodicGP-Pier-v0"),
-        ("broken:PeriodicGP-Pier-v0", r"cannot import 'broken': ZeroDivisionError.*broken.py, lin"),
-        ("needy:PeriodicGP-Pier-v0", "cannot import 'needy': No module named 'nowhere_at_all'"),
+        ("peer:PeriodicGP-Pier-v0", "missing-package"),
+        ("pier.py:PeriodicGP-Pier-v0", "not-a-module"),
+        ("PeriodicGP-Pier-v0", "unknown-environment"),
+        ("broken:PeriodicGP-Pier-v0", "cannot-import"),
+        ("needy:PeriodicGP-Pier-v0", "cannot-import"),
     ],
 )
-def test_own_world_reports_import_errors(folder: Path, world: str, sentence: str) -> None:
+def test_own_world_reports_import_errors(folder: Path, world: str, code: str) -> None:
     (folder / "broken.py").write_text("1 / 0\n")
     (folder / "needy.py").write_text("import nowhere_at_all\n")
-    with pytest.raises(UnknownWorldError, match=sentence):
+    with raises(UnknownWorldError, code):
         make_world(world)
-    with pytest.raises(ProtocolError, match=f"envs: .*{sentence}"):
+    with raises(ProtocolError, code):
         evaluation.run(protocol(folder, world), workers=0)
 
 
 def test_world_spec_imports_nothing(folder: Path) -> None:
     (folder / "trap.py").write_text("raise SystemExit('imported')\n")
-    with pytest.raises(UnknownWorldError):
+    with raises(UnknownWorldError, "unknown-environment"):
         WorldSpec.parse("trap:PeriodicGP-Trap-v0").make()
     assert str(folder) not in sys.path
 
@@ -146,9 +145,9 @@ def test_run_warns_of_failures(folder: Path) -> None:
         "        raise RuntimeError('too tired')\n"
         "    act = update = None\n"
     )
-    mine = protocol(folder, "PeriodicGP-SyntheticDiscrete-v0:horizon=5", '"lazy.py:Lazy"')
-    with pytest.warns(UserWarning, match=r"2 of 4 runs failed, the first .* too tired.*failures"):
-        evaluation.run(mine, workers=0)
+    toml = protocol(folder, "PeriodicGP-SyntheticDiscrete-v0:horizon=5", '"lazy.py:Lazy"')
+    with pytest.warns(UserWarning, match=r"2 of 4 .* RuntimeError"):
+        evaluation.run(toml, workers=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        evaluation.run(mine, workers=0, on_progress=lambda progress: None)
+        evaluation.run(toml, workers=0, on_progress=lambda progress: None)

@@ -14,7 +14,8 @@ from evaluation import protocol as protocols
 from evaluation.limits import Limits
 from evaluation.protocol import Protocol
 from evaluation.runs import runs_of
-from evaluation.specs import ProtocolError, agent_entry, parse_seeds
+from evaluation.specs import TRAINING_SEED, ProtocolError, agent_entry, parse_seeds
+from tests.errors import raises
 
 TABLE = {
     "name": "two",
@@ -31,6 +32,7 @@ TABLE = {
     "horizon": 50,
     "limits": {"seconds": 7, "memory_mb": 100},
 }
+TRAINED = {"name": "ppo", "track": "pretrained", "training_steps": 10}
 
 
 def test_protocol_round_trips() -> None:
@@ -40,8 +42,8 @@ def test_protocol_round_trips() -> None:
     assert again.hash == protocol.hash
     assert protocol.limits == Limits(7, 100)
     assert [entry.label for entry in protocol.agents] == ["gp-ucb", "P"]
-    madrid = protocol.envs[1]
-    assert (madrid.label, madrid.group) == ("PeriodicGP-Madrid-v0:stations=[4,8]", "Madrid")
+    entries = [(entry.label, entry.group) for entry in protocol.envs]
+    assert entries == [(TABLE["envs"][0],) * 2, ("PeriodicGP-Madrid-v0:stations=[4,8]", "Madrid")]
 
 
 def test_protocol_puts_priors_in_the_pretrained_track() -> None:
@@ -67,9 +69,8 @@ def test_hash_covers_all_but_names(monkeypatch: pytest.MonkeyPatch) -> None:
         {"limits": {"seconds": 8}},
     ]
     assert len({Protocol.from_dict({**TABLE, **c}).hash for c in other} | {protocol.hash}) == 6
-    before = protocol.hash
     monkeypatch.setattr("periodic_envs.WORLDS_VERSION", "99.0")
-    assert Protocol.from_dict(TABLE).hash != before
+    assert Protocol.from_dict(TABLE).hash != protocol.hash
 
 
 def test_hash_and_keys_cover_the_data(
@@ -141,10 +142,9 @@ def test_protocol_expands_online() -> None:
     several = Protocol.from_dict({**TABLE, "agents": ["online", extra]})
     assert [agent.label for agent in several.agents] == [*online_names(), extra]
     assert several.agents == alone.restricted(agents=["online", extra]).agents
-    with pytest.raises(ProtocolError, match="agents has 'gp-ucb' twice"):
+    with raises(ProtocolError, "repeated-label"):
         Protocol.from_dict({**TABLE, "agents": ["online", "gp-ucb"]})
-    standard = [agent.label for agent in Protocol.load("standard").agents]
-    assert standard == [*online_names(), extra]
+    assert Protocol.load("standard").agents == several.agents
 
 
 LOAD_ALL = """
@@ -171,40 +171,38 @@ def test_protocol_loads_without_agents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code"),
     [
-        ({"sedes": "0:3"}, "a protocol: .* unknown field `sedes`"),
-        ({"envs": []}, "envs must not be empty"),
-        ({"envs": "x"}, r"a protocol: Expected `array`, got `str` - at `\$.envs`"),
-        ({"envs": ["PeriodicGP-Synthetic-v0"] * 2}, "envs has 'PeriodicGP-Synthetic-v0' twice"),
-        ({"envs": [{"id": "x", "args": {}}]}, "an entry of envs: .* unknown field `args`"),
-        ({"envs": ["PeriodicGP-Synth-v0"]}, "there is no environment .*Synth-v0'; did you mean"),
-        ({"envs": ["PeriodicGP-Synthetic-v0:perod=3"]}, r"'perod' \(did you mean 'period'\?\)"),
-        ({"envs": [3]}, "an entry of envs: Expected `object`, got `int`"),
-        ({"agents": ["gp-ubc"]}, "agents: there is no agent 'gp-ubc'; did you mean gp-ucb"),
-        ({"agents": [{"name": "random", "track": "fast"}]}, "track must be one of online"),
-        (
-            {"agents": [{"name": "auto-gp-ucb:prior=madrid", "track": "online"}]},
-            "auto-gp-ucb with these settings has a learned prior",
-        ),
-        ({"agents": ["random", {"name": "random"}]}, "agents has 'random' twice"),
-        (
-            {"agents": [{"name": "random", "label": "oracle"}]},
-            "'oracle' is the label of a reference row",
-        ),
-        ({"seeds": "0:99999999999999999999"}, "seeds must be"),
-        ({"seeds": "a:b"}, "seeds must be .* from 0 on, got 'a:b'"),
-        ({"seeds": [-1]}, r"seeds must be .* from 0 on, got \[-1\]"),
-        ({"seeds": [1, 1]}, "seeds has '1' twice"),
-        ({"seeds": "5:5"}, "seeds must be .* of 1 to 100,000 .* got '5:5'"),
-        ({"horizon": 0}, "Expected `int` >= 1 .*horizon"),
-        ({"limits": {"seconds": 0}}, "Expected `int` >= 1 .*limits.seconds"),
-        ({"limits": {"minutes": 1}}, "unknown field `minutes`"),
-        ({"name": 3}, "Expected `str`, got `int` .*name"),
+        ({"sedes": "0:3"}, "invalid-table"),
+        ({"envs": []}, "empty-list"),
+        ({"envs": "x"}, "invalid-table"),
+        ({"envs": ["PeriodicGP-Synthetic-v0"] * 2}, "repeated-label"),
+        ({"envs": [{"id": "x", "args": {}}]}, "invalid-table"),
+        ({"envs": ["PeriodicGP-Synth-v0"]}, "unknown-environment"),
+        ({"envs": ["PeriodicGP-Synthetic-v0:perod=3"]}, "invalid-argument"),
+        ({"envs": [3]}, "invalid-table"),
+        ({"agents": ["gp-ubc"]}, "unknown-agent"),
+        ({"agents": [{"name": "random", "track": "fast"}]}, "unknown-track"),
+        ({"agents": [{"name": "auto-gp-ucb:prior=madrid", "track": "online"}]}, "wrong-track"),
+        ({"agents": [{"name": "ppo", "training_steps": 10}]}, "wrong-track"),
+        ({"agents": [{**TRAINED, "training_steps": -1}]}, "invalid-table"),
+        ({"agents": [TRAINED], "seeds": [TRAINING_SEED]}, "reserved-seeds"),
+        ({"agents": [{"name": "random", "envs": ["elsewhere"]}]}, "unknown-environment"),
+        ({"agents": ["random", {"name": "random"}]}, "repeated-label"),
+        ({"agents": [{"name": "random", "label": "oracle"}]}, "reserved-label"),
+        ({"seeds": "0:99999999999999999999"}, "invalid-seeds"),
+        ({"seeds": "a:b"}, "invalid-seeds"),
+        ({"seeds": [-1]}, "invalid-seeds"),
+        ({"seeds": [1, 1]}, "repeated-label"),
+        ({"seeds": "5:5"}, "invalid-seeds"),
+        ({"horizon": 0}, "invalid-table"),
+        ({"limits": {"seconds": 0}}, "invalid-table"),
+        ({"limits": {"minutes": 1}}, "invalid-table"),
+        ({"name": 3}, "invalid-table"),
     ],
 )
-def test_protocol_rejects_bad_fields(change: dict, message: str) -> None:
-    with pytest.raises(ProtocolError, match=message):
+def test_protocol_rejects_bad_fields(change: dict, code: str) -> None:
+    with raises(ProtocolError, code):
         runs_of(Protocol.from_dict({**TABLE, **change}))
 
 
@@ -215,7 +213,7 @@ def test_protocol_is_loaded_from_a_file(tmp_path: Path) -> None:
     assert (protocol.name, protocol.seeds) == ("mine", (3, 5))
     for damaged in (b"envs = [", b"\xff\xfe"):
         path.write_bytes(damaged)
-        with pytest.raises(ProtocolError, match=r"mine.toml is not a TOML file"):
+        with raises(ProtocolError, "invalid-toml"):
             Protocol.load(path)
 
 

@@ -12,6 +12,7 @@ from evaluation.record import Record, RecordError, check, pack, unpack
 from evaluation.runs import runs_of
 from evaluation.specs import TRAINING
 from evaluation.store import Store
+from tests.errors import raises
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
 WORLD = "PeriodicGP-SyntheticDiscrete-v0"
@@ -36,16 +37,16 @@ def test_record_sums_its_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code"),
     [
-        ({name: column[:2] for name, column in STEPS.items()}, "has 2 steps, expected 3"),
-        ({"regret": np.array([1, np.nan, 1])}, "'regret' has non-finite values"),
-        ({"reward": np.array([1, np.inf, -np.inf])}, "'reward' has non-finite values"),
-        ({"regret": np.full(3, 1e308)}, "'regret' has non-finite values"),
+        ({name: column[:2] for name, column in STEPS.items()}, "wrong-step-count"),
+        ({"regret": np.array([1, np.nan, 1])}, "non-finite-values"),
+        ({"reward": np.array([1, np.inf, -np.inf])}, "non-finite-values"),
+        ({"regret": np.full(3, 1e308)}, "non-finite-values"),
     ],
 )
-def test_check_rejects_columns_without_a_result(change: dict, message: str) -> None:
-    with pytest.raises(RecordError, match=message):
+def test_check_rejects_columns_without_a_result(change: dict, code: str) -> None:
+    with raises(RecordError, code):
         check({**STEPS, **change}, ONE)
 
 
@@ -58,25 +59,25 @@ def test_check_accepts_results() -> None:
 
 
 @pytest.mark.parametrize(
-    ("packed", "message"),
+    ("packed", "code"),
     [
-        (b"", "the record is damaged"),
-        (b"junk", "the record is damaged"),
-        (pack(STEPS)[:-40], "the record is damaged"),
-        (zlib.compress(b"hello"), "the record is damaged"),
-        (zlib.compress(OTHER_TYPE), "the record is damaged"),
-        (zlib.compress(bytes(5000)), "the record unpacks to more than"),
+        (b"", "damaged-record"),
+        (b"junk", "damaged-record"),
+        (pack(STEPS)[:-40], "damaged-record"),
+        (zlib.compress(b"hello"), "damaged-record"),
+        (zlib.compress(OTHER_TYPE), "damaged-record"),
+        (zlib.compress(bytes(5000)), "record-too-large"),
     ],
     ids=["nothing", "junk", "half", "text", "type", "bomb"],
 )
-def test_unpack_rejects_damaged_bytes(packed: bytes, message: str) -> None:
-    with pytest.raises(RecordError, match=message):
+def test_unpack_rejects_damaged_bytes(packed: bytes, code: str) -> None:
+    with raises(RecordError, code):
         unpack(packed, max_bytes=2000)
 
 
 @pytest.mark.parametrize("column", [["a"], [1j], np.array([{}], dtype=object), np.ones(1, "g")])
 def test_pack_rejects_other_types(column: object) -> None:
-    with pytest.raises(RecordError, match="t is not a numeric column"):
+    with raises(RecordError, "not-numeric"):
         pack({"t": np.array(column)})
 
 
@@ -94,5 +95,4 @@ def test_record_cleans_reasons() -> None:
     record = Record(ONE.key, "bad \ud800 \x1b[31m" + "x" * 5000)
     assert (record.reason or "").startswith("bad ?  [31mxxx")
     assert len(record.reason or "") == 2000
-    with Store() as store:
-        store.save(record)
+    Store().save(record)

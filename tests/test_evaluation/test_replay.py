@@ -4,7 +4,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from evaluation.leaderboard.bundle import BundleError
 from evaluation.leaderboard.replay import (
     RunReplay,
     max_step_bytes,
@@ -39,14 +38,6 @@ def test_replay_returns_the_columns_of_a_run() -> None:
         assert (replay.env, replay.seed) == (run.env, run.seed)
         for name in ("t", "reward", "regret"):
             np.testing.assert_array_equal(columns[name], record.columns[name])
-
-
-def test_replay_names_the_step_of_an_invalid_action() -> None:
-    replay = replays(PROTOCOL)[2]
-    actions = np.zeros(12, dtype=int)
-    actions[5] = 50
-    with pytest.raises(BundleError, match=r"step 5 of PeriodicGP-SyntheticDiscrete-v0, seed 1: "):
-        replay.columns(actions)
 
 
 def test_uniform_regrets_are_those_of_the_references() -> None:

@@ -27,7 +27,6 @@ def test_kernels_of_agents_equal_those_of_worlds(kind, dim, n_actions):
     unit = rng.uniform(-1, 1, (6, dim)) if n_actions is None else world.points
     stated = [[action_covariance(world, a, b) for b in unit] for a in unit]
     kernel, actions = action_kernel_of(problem, kind, 1.0, 2.5), actions_of(problem)
-    asked = problem.action_half_width * unit if n_actions is None else None
-    points = actions.points(asked)
+    points = actions.points(problem.action_half_width * unit if n_actions is None else None)
     np.testing.assert_allclose(kernel(points, points), stated, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(kernel.own(points), np.diagonal(stated), rtol=1e-12, atol=1e-14)

@@ -26,13 +26,12 @@ class Agent:
 
 
 def answer(tmp_path: Path, code: str) -> str:
-    """Return the value of ``found`` after Python code in the sandbox, or its error."""
+    """Return ``value`` after Python code in the sandbox, or its error."""
     file = tmp_path / "probe.py"
     lines = "".join(f"        {line}\n" for line in code.splitlines())
-    file.write_text(f"{BODY}{lines}        raise RuntimeError(repr(found))\n")
-    table = protocol("random", seeds="0:1").to_dict() | {"agents": [f"{file}:Agent"]}
-    results = run(type(protocol("random")).from_dict(table), workers=1, isolation="sandbox")
-    return results.failures[0].reason
+    file.write_text(f"{BODY}{lines}        raise RuntimeError(repr(value))\n")
+    probe = protocol(f"{file}:Agent", seeds="0:1")
+    return run(probe, workers=1, isolation="sandbox").failures[0].reason
 
 
 @needs_sandbox
@@ -62,51 +61,49 @@ def test_sandbox_reports_failures() -> None:
 
 @needs_sandbox
 def test_sandbox_ends_with_its_run() -> None:
-    found = reasons(
-        run(protocol("HangsStubbornly", seeds="0:1", seconds=2.0), workers=1, isolation="sandbox")
-    )
-    assert "took more than 2 seconds" in found["HangsStubbornly"]
-    wait_until(lambda: not sandboxes())
+    hanging = protocol("HangsStubbornly", seeds="0:1", seconds=2.0)
+    (failure,) = run(hanging, workers=1, isolation="sandbox").failures
+    assert "took more than 2 seconds" in failure.reason
+    wait_until(lambda: not sandboxes("faulty_agents.py"))
 
 
-def sandboxes() -> list[str]:
-    """Return the command lines of running sandboxes with these agents."""
+def sandboxes(file: str) -> list[str]:
+    """Return the command lines of running sandboxes with the agents of a file."""
     listed = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True, check=True)
-    lines = listed.stdout.splitlines()
-    return [line for line in lines if "bwrap" in line and "faulty_agents.py" in line]
+    return [line for line in listed.stdout.splitlines() if "bwrap" in line and file in line]
 
 
 @needs_sandbox
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("found = sorted(p for p in os.listdir('/proc') if p.isdigit())", "['1', '2']"),
-        ("found = os.environ.get('SECRET_OF_THE_TEST'), os.getcwd()", "(None, '/home/agent')"),
+        ("value = sorted(p for p in os.listdir('/proc') if p.isdigit())", "['1', '2']"),
+        ("value = os.environ.get('SECRET_OF_THE_TEST'), os.getcwd()", "(None, '/home/agent')"),
         # Sums of many terms depend on the number of threads, and choices on sums.
-        ("found = os.environ['OPENBLAS_NUM_THREADS'], os.environ['OMP_NUM_THREADS']", "('1', '1')"),
-        ("found = [*os.listdir('/home/agent'), *set(os.listdir('/tmp')) - {tmp!r}]", "[]"),
-        ("found = os.path.exists({home!r}), os.path.exists({tests!r})", "(False, False)"),
-        ("found = [i[1] for i in socket.if_nameindex()]", "['lo']"),
-        ("found = open({package!r}, 'a')", "Read-only file system"),
-        ("found = open('/usr/x', 'w')", "Read-only file system"),
-        ("found = open('/etc/x', 'w')", "Read-only file system"),
-        ("found = open('/dev/shm/x', 'w')", "Read-only file system"),
-        ("found = open('/proc/sys/kernel/core_pattern', 'r+')", "Read-only file system"),
-        ("found = open('/proc/self/environ').read()", "HOME=/home/agent"),
-        ("found = ctypes.CDLL(None).unshare(0x10000000)", "-1"),
-        ("found = os.kill(-1, 9)", "No such process"),
-        ("found = len([t for t in range(3) if not threading.Thread(target=int).start()])", "3"),
-        ("os.write(os.open('/tmp/x', 65), b'x'); found = os.listdir('/tmp')", "'x'"),
+        ("value = os.environ['OPENBLAS_NUM_THREADS'], os.environ['OMP_NUM_THREADS']", "('1', '1')"),
+        ("value = [*os.listdir('/home/agent'), *set(os.listdir('/tmp')) - {tmp!r}]", "[]"),
+        ("value = os.path.exists({home!r}), os.path.exists({tests!r})", "(False, False)"),
+        ("value = [i[1] for i in socket.if_nameindex()]", "['lo']"),
+        ("value = open({package!r}, 'a')", "Read-only file system"),
+        ("value = open('/usr/x', 'w')", "Read-only file system"),
+        ("value = open('/etc/x', 'w')", "Read-only file system"),
+        ("value = open('/dev/shm/x', 'w')", "Read-only file system"),
+        ("value = open('/proc/sys/kernel/core_pattern', 'r+')", "Read-only file system"),
+        ("value = open('/proc/self/environ').read()", "HOME=/home/agent"),
+        ("value = ctypes.CDLL(None).unshare(0x10000000)", "-1"),
+        ("value = os.kill(-1, 9)", "No such process"),
+        ("value = len([t for t in range(3) if not threading.Thread(target=int).start()])", "3"),
+        ("os.write(os.open('/tmp/x', 65), b'x'); value = os.listdir('/tmp')", "'x'"),
         (
             "with open('/tmp/big', 'wb') as file:\n"
             "    for _ in range(80): file.write(bytes(2**20))\n"
-            "found = 'written'",
+            "value = 'written'",
             "File too large",
         ),
         (
             "for limit in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC):\n"
             "    resource.setrlimit(limit, (resource.RLIM_INFINITY,) * 2)\n"
-            "found = 'lifted'",
+            "value = 'lifted'",
             "not allowed to raise maximum limit",
         ),
     ],
@@ -128,7 +125,7 @@ def test_sandbox_hides_and_protects_the_machine(
 def test_sandbox_computes_with_the_kernels_of_its_driver(tmp_path: Path) -> None:
     code = (
         "import pathlib, sys; from tests.test_evaluation.test_sandbox import answer;"
-        "print(answer(pathlib.Path(sys.argv[1]), \"found = os.environ['OPENBLAS_CORETYPE']\"))"
+        "print(answer(pathlib.Path(sys.argv[1]), \"value = os.environ['OPENBLAS_CORETYPE']\"))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)],
@@ -143,7 +140,7 @@ def test_sandbox_computes_with_the_kernels_of_its_driver(tmp_path: Path) -> None
 
 @needs_sandbox
 def test_sandbox_keeps_no_files(tmp_path: Path) -> None:
-    code = "found = os.path.exists('/tmp/note'); open('/tmp/note', 'w').close()"
+    code = "value = os.path.exists('/tmp/note'); open('/tmp/note', 'w').close()"
     assert all("False" in answer(tmp_path, code) for _ in range(2))
 
 
@@ -162,9 +159,8 @@ def test_sandbox_imports_packages_from_their_source(tmp_path: Path, monkeypatch)
     cache = next((package / "__pycache__").glob("inner*.pyc"))
     cache.write_bytes(cache.read_bytes().replace(b"\x03\x00\x00\x00", b"\x04\x00\x00\x00"))
     monkeypatch.syspath_prepend(package.parent)
-    table = protocol("random", seeds="0:1").to_dict() | {"agents": ["guests:Agent"]}
     for isolation in ("sandbox", "none"):
-        results = run(type(protocol("random")).from_dict(table), workers=1, isolation=isolation)
+        results = run(protocol("guests:Agent", seeds="0:1"), workers=1, isolation=isolation)
         assert set(results.steps["action"]) == {3}
 
 
@@ -188,11 +184,11 @@ def test_sandbox_reports_missing_bubblewrap(monkeypatch) -> None:
 
 
 def test_own_python_ignores_the_current_folder(tmp_path: Path) -> None:
-    own_python = sandbox.own_python
     for name in ("numpy", "struct", "json", "evaluation"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from here')\n")
     code = "import struct, json, numpy, evaluation; print(sys.path[0])"
-    done = subprocess.run(own_python(code), cwd=tmp_path, capture_output=True, text=True)
+    command = sandbox.own_python(code)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert str(tmp_path) not in done.stdout
-    assert sys.executable == own_python(code)[0]
+    assert sys.executable == command[0]

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -66,27 +67,27 @@ def test_sweep_records_failures_of_agents() -> None:
     bad = {
         "Raises": r"RuntimeError: a bad day \(faulty_agents.py, line \d+\)",
         "RaisesInInit": "RuntimeError: never born",
-        "Hangs": "took more than 3 seconds",
-        "HangsStubbornly": "took more than 3 seconds",
-        "HangsInC": "took more than 3 seconds",
+        "Hangs": ".* 3 seconds",
+        "HangsStubbornly": ".* 3 seconds",
+        "HangsInC": ".* 3 seconds",
         "Leaves": "SystemExit: enough",
         "RaisesUnprintable": r"RuntimeError: bad \? .\[31m letters x+$",
-        "Eats": "took more than 400 MB of memory",
-        "Exits": r"its process died \(exit code 3\)",
-        "ReturnsNaN": "InvalidAction: action must be a whole number .* got nan",
-        "WrongType": "InvalidAction: action must be a whole number .* got 'left'",
+        "Eats": ".* 400 MB",
+        "Exits": ".*exit code 3",
+        "ReturnsNaN": "InvalidAction: .* nan",
+        "WrongType": "InvalidAction: .* 'left'",
     }
     results = run(protocol("Good", *bad, "random", seeds="0:1", seconds=3.0), workers=2)
     failures = reasons(results)
     assert failures.keys() == bad.keys()
     for agent, pattern in bad.items():
-        assert pd.Series([failures[agent]]).str.match(pattern).all(), failures[agent]
+        assert re.match(pattern, failures[agent])
     assert set(results.totals["agent"]) >= {"random", f"{AGENTS}:Good"}
 
 
 def test_sweep_survives_system_exit_in_process() -> None:
-    failures = reasons(run(protocol("Leaves", seeds="0:1"), workers=0))
-    assert failures["Leaves"].startswith("SystemExit: enough")
+    results = run(protocol("Leaves", seeds="0:1"), workers=0)
+    assert reasons(results)["Leaves"].startswith("SystemExit: enough")
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -113,8 +114,8 @@ def test_worker_rejects_other_data_or_code(track: str) -> None:
     runs = runs_of(protocol("random", agents=["random", learning]))
     run = next(run for run in runs if run.track == track)
     assert execute(run).reason is None
-    assert "the data of this worker differ" in execute(replace(run, data="x")).reason
-    assert "the code of this worker differs" in execute(replace(run, sources="x")).reason
+    for other in ({"data": "x"}, {"sources": "x"}):
+        assert execute(replace(run, **other)).reason.startswith("RuntimeError")
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -143,7 +144,7 @@ def test_run_whose_process_died_is_not_repeated(tmp_path: Path) -> None:
     """An agent could otherwise keep what it has seen for a second attempt."""
     dying = f"DiesOnce:marker={tmp_path / 'marker'}"
     results = run(protocol(dying, "random", seeds="0:3"), workers=2)
-    assert [failed.reason for failed in results.failures] == ["its process died (exit code 9)"]
+    assert ["exit code 9" in failed.reason for failed in results.failures] == [True]
     assert (tmp_path / "marker").exists()
 
 
@@ -163,40 +164,35 @@ def test_sweep_survives_a_killed_worker(tmp_path: Path) -> None:
     results = run(slow, workers=2, references=False, on_progress=kill_one)
     assert killed
     assert len(results.failures) <= 1
-    assert all("process died (exit code -9)" in failed.reason for failed in results.failures)
+    assert all("exit code -9" in failed.reason for failed in results.failures)
     assert len(results.totals) + len(results.failures) == 6
     lives = len(log.read_text().split())  # the lost run may not have come to its agent
     assert len(results.totals) <= lives <= 6
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("name", "value", "code"),
     [
-        ({"isolation": "Sandbox"}, "isolation must be one of none, sandbox, got"),
-        ({"isolation": ""}, "isolation must be one of none, sandbox, got"),
-        ({"seeds": 3}, r"seeds must be a text .* or a list .*, got 3"),
-        ({"seeds": np.array([0.5])}, "seeds must be .* whole numbers from 0 on"),
-        *(({"workers": n}, "workers must be a whole number") for n in (-1, "2", 1.5, True)),
-        (
-            {"protocol": 3},
-            "protocol must be a Protocol, the name of a built-in one or the path .*, got 3",
-        ),
-        ({"store": 3}, "store must be the path of a file, a Store or None, got 3"),
-        ({"envs": "PeriodicGP-RideShare-v0"}, r"envs must be a list, .*: write envs=\[...\]"),
-        ({"envs": 3}, r"envs must be a list, got 3: write envs=\[...\]"),
-        ({"agents": "random"}, r"agents must be a list, got 'random': write agents=\[...\]"),
+        ("isolation", "Sandbox", None),
+        ("isolation", "", None),
+        *(("workers", value, None) for value in (-1, "2", 1.5, True)),
+        ("store", 3, None),
+        ("seeds", 3, "invalid-seeds"),
+        ("seeds", np.array([0.5]), "invalid-seeds"),
+        ("protocol", 3, "invalid-argument"),
+        ("envs", "PeriodicGP-RideShare-v0", "not-a-list"),
+        ("envs", 3, "not-a-list"),
+        ("agents", "random", "not-a-list"),
     ],
 )
-def test_run_rejects_bad_arguments(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        evaluation.run(**{"protocol": "smoke", "seeds": "0:1", "workers": 0, **arguments})
+def test_run_rejects_bad_arguments(name: str, value: Any, code: str | None) -> None:
+    with pytest.raises(ValueError, match=name) as caught:
+        evaluation.run(**{"protocol": "smoke", "seeds": "0:1", "workers": 0, name: value})
+    assert getattr(caught.value, "code", None) == code
 
 
 def test_run_takes_seeds_of_numpy() -> None:
-    assert {run.seed for run in run(protocol("random"), workers=0, seeds=np.arange(2)).runs} == {
-        0,
-        1,
-    }
+    assert run(protocol("random"), workers=0, seeds=np.arange(2)).sweep.protocol["seeds"] == [0, 1]
 
 
 def test_sweep_resumes_from_the_store(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from evaluation.runner import run
 from evaluation.runs import runs_of
 from evaluation.specs import TRAINING, TRAINING_SEED, ProtocolError
 from evaluation.store import Store
-from evaluation.training import Budget, BudgetSpentError
+from evaluation.training import Budget, BudgetSpentError, TrainingError
+from tests.errors import raises
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
 WORLD = "PeriodicGP-RideShare-v0"
@@ -31,9 +32,9 @@ def protocol(*agents, **change) -> Protocol:
 def test_training_is_used_and_cached() -> None:
     store, done = Store(), []
     madrid = ["PeriodicGP-MadridSim-v0"]  # its windows are alike
-    mine = protocol("random", trained("Learns", 6400), envs=madrid)
+    plan = protocol("random", trained("Learns", 6400), envs=madrid)
     for workers in (1, 0):
-        results = run(mine, store=store, workers=workers, on_progress=lambda p: done.append(p.done))
+        results = run(plan, store=store, workers=workers, on_progress=lambda p: done.append(p.done))
     assert done[-2:] == [7, 7]  # a training, two runs of two agents and of the references
     actions = results.steps.query("agent == 'Learns'")["action"]
     assert actions.nunique() == 1
@@ -42,7 +43,7 @@ def test_training_is_used_and_cached() -> None:
     assert len(results.trainings) == 1
     assert not any(run.track == TRAINING for run in results.runs)
     longer = runs_of(protocol("random", trained("Learns", 12_800), envs=madrid))
-    known = {run.key for run in runs_of(mine)}
+    known = {run.key for run in runs_of(plan)}
     new = [run for run in longer if run.key not in known]
     assert {run.track for run in new} == {TRAINING, "pretrained"}
 
@@ -50,7 +51,7 @@ def test_training_is_used_and_cached() -> None:
 def test_training_of_networks_gives_the_same_numbers_in_a_worker() -> None:
     pytest.importorskip("stable_baselines3", reason="needs the extra rl")
     small = {"n_steps": 5, "net": [8]}
-    mine = protocol(
+    plan = protocol(
         "ppo",
         trained("ppo", 640, settings=small, label="ppo, trained"),
         trained("recurrent-ppo", 640, settings={**small, "memory": True}),
@@ -58,7 +59,7 @@ def test_training_of_networks_gives_the_same_numbers_in_a_worker() -> None:
         trained("gp-ucb", 640),
         seeds="0:1",
     )
-    here, there = (run(mine, workers=workers) for workers in (0, 1))
+    here, there = (run(plan, workers=workers) for workers in (0, 1))
     assert not here.failures
     order = ["agent", "seed", "t"]
     pd.testing.assert_frame_equal(
@@ -81,43 +82,34 @@ def test_tables_show_the_cost_of_training() -> None:
 
 def test_training_fails_beyond_its_budget() -> None:
     results = run(protocol(trained("Overspends", 640), "random"), workers=1)
-    reasons = {(run.track, run.reason) for run in results.failures}
-    assert any("exceeds the budget of training_steps" in r for t, r in reasons if t == TRAINING)
-    assert ("pretrained", "its training failed") in reasons
+    reasons = {run.track: run.reason or "" for run in results.failures}
+    assert reasons.keys() == {TRAINING, "pretrained"}
+    assert reasons[TRAINING].startswith(BudgetSpentError.__name__)
     assert {run.agent for run in results.runs if run.reason is None} == {"random", "references"}
 
 
-@pytest.mark.parametrize(
-    ("returned", "reason"),
-    [
-        ("list", "must return a dictionary of arrays"),
-        ("objects", "must return arrays of numbers, got 'x': object"),
-        ("texts", "must return arrays of numbers"),
-        ("names", "must return arrays of numbers, got 3"),
-        ("much", "returned more than 64 MB"),
-    ],
-)
+@pytest.mark.parametrize("returned", ["list", "objects", "texts", "names", "much"])
 @pytest.mark.parametrize("workers", [0, 1])
-def test_training_fails_with_unusable_state(returned: str, reason: str, workers: int) -> None:
+def test_training_fails_with_unusable_state(returned: str, workers: int) -> None:
     bad = trained("Returns", 640, settings={"what": returned})
     results = run(protocol(bad, "random", seeds="0:1"), workers=workers)
     (training,) = [run for run in results.failures if run.track == TRAINING]
-    assert reason in training.reason
+    assert training.reason.startswith(TrainingError.__name__)
     assert "random" in set(results.totals["agent"])
 
 
 def test_training_takes_any_name_of_state() -> None:
-    results = run(protocol(trained("Returns", 640, settings={"what": "odd"})), workers=1)
-    assert not results.failures
+    odd = trained("Returns", 640, settings={"what": "odd"})
+    assert not run(protocol(odd), workers=1).failures
 
 
 def test_training_is_repeated_on_request(tmp_path: Path) -> None:
     marker, store = tmp_path / "marker", Store()
-    mine = protocol(trained("Returns", 640, settings={"what": str(marker)}), seeds="0:1")
-    assert len(run(mine, store=store, workers=0).failures) == 2
+    plan = protocol(trained("Returns", 640, settings={"what": str(marker)}), seeds="0:1")
+    assert len(run(plan, store=store, workers=0).failures) == 2
     marker.touch()
-    assert len(run(mine, store=store, workers=0).failures) == 2
-    assert not run(mine, store=store, workers=0, retry_failed=True).failures
+    assert len(run(plan, store=store, workers=0).failures) == 2
+    assert not run(plan, store=store, workers=0, retry_failed=True).failures
 
 
 def make_budget(steps: int) -> Budget:
@@ -155,32 +147,14 @@ def test_budget_ends() -> None:
     assert budget.used == 8
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"agents": [{"name": "ppo", "training_steps": 10}]}, 'require the track "pretrained"'),
-        ({"agents": [trained("ppo", -1)]}, "Expected `int` >= 0 .*training_steps"),
-        (
-            {"agents": [{"name": "random", "envs": ["elsewhere"]}]},
-            "has the unknown world 'elsewhere'",
-        ),
-        ({"agents": [trained("ppo", 10)], "seeds": [TRAINING_SEED]}, "are reserved for training"),
-    ],
-)
-def test_protocol_rejects_bad_training(change: dict, message: str) -> None:
-    with pytest.raises(ProtocolError, match=message):
-        protocol(**{"agents": ["random"], **change})
-
-
 def test_training_needs_worlds_that_vary() -> None:
-    with pytest.raises(ProtocolError, match="it replays data, so no other worlds"):
+    with raises(ProtocolError, "untrainable-environment"):
         runs_of(protocol(trained("ppo", 100), envs=["PeriodicGP-Replay-v0"]))
 
 
 def test_agents_run_in_their_worlds_only() -> None:
     worlds = [WORLD, "PeriodicGP-Synthetic-v0"]
-    mine = protocol("random", {"name": "fixed", "envs": [WORLD]}, envs=worlds)
-    assert {run.env for run in runs_of(mine) if run.agent == "fixed"} == {WORLD}
-    assert Protocol.from_dict(mine.to_dict()) == mine
-    fewer = mine.restricted(envs=[worlds[1]])
-    assert [agent.label for agent in fewer.agents] == ["random"]
+    plan = protocol("random", {"name": "fixed", "envs": [WORLD]}, envs=worlds)
+    assert {run.env for run in runs_of(plan) if run.agent == "fixed"} == {WORLD}
+    assert Protocol.from_dict(plan.to_dict()) == plan
+    assert [agent.label for agent in plan.restricted(envs=worlds[1:]).agents] == ["random"]

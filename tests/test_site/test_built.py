@@ -43,12 +43,7 @@ PICTURES = """[...document.images].filter(image => image.checkVisibility()).ever
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """The address of a server of the site, which the search needs."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args: Any) -> None:
-            return
-
-    handler = functools.partial(Quiet, directory=str(site))
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -105,5 +100,5 @@ def test_site_search_finds_pages(address: str, opened: Callable[..., Watched]) -
     page = opened(f"{address}/search.html?q=ride+requests").page
     results = page.locator("#search-results li a")
     until(page, lambda: results.count() > 0)
-    found = results.evaluate_all("links => links.map(link => link.href)")
-    assert any("reference/environments/ride-share" in link for link in found)
+    links = results.evaluate_all("links => links.map(link => link.href)")
+    assert any("reference/environments/ride-share" in link for link in links)

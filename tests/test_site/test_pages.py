@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from evaluation.protocol import Protocol
+from tests.console import call
 from tests.lowest import tomllib
-from tests.test_evaluation.test_cli import call
 from tests.test_site.conftest import ROOT
 
 from site_pages.checks import (  # isort: skip

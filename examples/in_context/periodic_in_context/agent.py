@@ -154,8 +154,9 @@ class InContextUCB(Saveable):
             from periodic_in_context.tuning import tune
         except ImportError as error:
             raise UnknownAgentError(
+                "missing-package",
                 "training needs torch, which comes with periodic-gp[rl]: "
-                'in the project, pip install -c constraints.txt -e ".[rl]"'
+                'in the project, pip install -c constraints.txt -e ".[rl]"',
             ) from error
         cls(problem, rng, **settings)  # what it cannot be made for it cannot be trained for
         learned = tune(

@@ -142,6 +142,7 @@ class Peer:
             return import_module(module)
         except ImportError as error:
             raise UnknownAgentError(
+                "missing-package",
                 f"this agent needs {self.extra}, which cannot be imported ({error}): "
-                f"{INSTALL.format(self.extra)}"
+                f"{INSTALL.format(self.extra)}",
             ) from error

@@ -78,8 +78,9 @@ def lock() -> Iterator[None]:
             yield
     except OSError as error:
         raise DataError(
+            "cannot-write",
             f"cannot write {str(data_folder())!r}: {error.strerror or error}; "
-            f"set {DATA_VARIABLE} to a writable folder"
+            f"set {DATA_VARIABLE} to a writable folder",
         ) from error
 
 
@@ -105,7 +106,8 @@ def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
     if not tables:
         names = ", ".join(magnitude_name(m) for m in about.magnitudes)
         raise DataError(
-            f"{magnitude_name(magnitude)} was not measured in {year}; available are {names}"
+            "not-measured",
+            f"{magnitude_name(magnitude)} was not measured in {year}; available are {names}",
         )
     return about.stations, tables[magnitude]
 
@@ -128,8 +130,9 @@ def load_window(
         if year not in imported:
             available = ", ".join(map(str, imported)) or "none"
             raise DataError(
+                "not-imported",
                 f"{window} needs the year {year}, which is not imported (imported: {available}); "
-                f"get it with: {GET_DATA.format(year=year)}"
+                f"get it with: {GET_DATA.format(year=year)}",
             )
     whole = np.concatenate([_hours(y, magnitude) for y in range(start.year, last.year + 1)])
     first = 24 * (start - datetime.date(start.year, 1, 1)).days
@@ -137,17 +140,19 @@ def load_window(
     empty = np.isnan(values).reshape(days, -1).all(1)
     if empty.any():
         raise DataError(
+            "not-imported",
             f"no data of {start + datetime.timedelta(days=int(empty.argmax()))} are imported in "
             f"{window} ('periodic-gp data list' shows the imported days): import the missing "
-            "month, or choose another start"
+            "month, or choose another start",
         )
     measured = [s for s, hours in zip(STATIONS, whole.T, strict=True) if not np.isnan(hours).all()]
     chosen = tuple(measured if stations is None else map(int, stations))
     for station in chosen:
         if station not in measured:
             raise DataError(
+                "not-measured",
                 f"station {station} did not measure {magnitude_name(magnitude)} in that time; "
-                f"these did: {', '.join(map(str, measured))}"
+                f"these did: {', '.join(map(str, measured))}",
             )
     # Rounded: the portal has at most two decimals, the tables single precision.
     return chosen, values[:, [list(STATIONS).index(s) for s in chosen]].round(3)
@@ -181,8 +186,9 @@ def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> 
     numbers = sorted({*old, *(m for p in parts for m in np.unique(p.magnitude).tolist())})
     if len(stations) * len(numbers) > MAX_SERIES:
         raise DataError(
+            "too-many-series",
             f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many for "
-            "Madrid: the files are damaged"
+            "Madrid: the files are damaged",
         )
     tables = {}
     for number in numbers:
@@ -277,8 +283,9 @@ def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[
             raise ValueError("a table has another shape")
     except Exception as error:  # NumPy and zipfile raise various errors for damaged files
         raise DataError(
+            "damaged-file",
             f"the imported year {year} in {str(path)!r} cannot be read "
-            f"({error}): delete the file and import the year again"
+            f"({error}): delete the file and import the year again",
         ) from error
     return entry, tables
 

@@ -54,24 +54,32 @@ def download_year(
         known = addresses()
         if year not in known:
             raise DataError(
+                "unknown-year",
                 f"no address is known for {year}, only for {min(known)} to {max(known)}: give it "
-                "with --url"
+                "with --url",
             )
         address = known[year]
     if urllib.parse.urlsplit(address).scheme not in ("http", "https") or not address.isascii():
-        raise DataError(f"the address must start with https:// or http://, got {address!r}")
+        raise DataError(
+            "invalid-address", f"the address must start with https:// or http://, got {address!r}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         zipped = Path(folder) / f"madrid-{year}.zip"
         try:
             _fetch(address, zipped, on_bytes)
             return import_paths([zipped], origin=address, must_have=year)
         except DataError as error:
-            raise DataError(f"the download from {address} cannot be used: {error}") from error
+            raise DataError(
+                error.code, f"the download from {address} cannot be used: {error}"
+            ) from error
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", None) or error
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
             raise DataError(
+                "cannot-download",
                 f"cannot download {address} ({reason}); if you have the files, import them with: "
-                "periodic-gp data import PATH"
+                "periodic-gp data import PATH",
             ) from error
 
 
@@ -83,7 +91,7 @@ def _fetch(address: str, file: Path, on_bytes: OnBytes) -> None:
         while block := answer.read(BLOCK):
             done += len(block)
             if done > MAX_BYTES:
-                raise DataError(f"it is larger than {MAX_BYTES >> 20} MB")
+                raise DataError("file-too-large", f"it is larger than {MAX_BYTES >> 20} MB")
             out.write(block)
             on_bytes(done, total)
     if total is not None and done < total:

@@ -52,7 +52,8 @@ class Source:
                     data = member.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise DataError(
-                f"{self.name} is larger than {MAX_BYTES // 2**20} MB: not a month's data"
+                "file-too-large",
+                f"{self.name} is larger than {MAX_BYTES // 2**20} MB: not a month's data",
             )
         return data
 
@@ -106,10 +107,12 @@ def import_paths(
         records.append(record if origin is None else {**record, "from": origin})
     if not parts:
         places = ", ".join(ignored[:5]) or ", ".join(map(str, paths))
-        raise DataError(f"no csv or txt file of the Madrid portal in: {places}")
+        raise DataError("no-data", f"no csv or txt file of the Madrid portal in: {places}")
     years = sorted({year for part in parts for year in part.years().tolist()})
     if must_have is not None and must_have not in years:
-        raise DataError(f"it contains {', '.join(map(str, years))}, but not {must_have}")
+        raise DataError(
+            "wrong-year", f"it contains {', '.join(map(str, years))}, but not {must_have}"
+        )
     added = []
     with cache.lock():  # another process may be importing another month of the same year
         for year in years:
@@ -121,7 +124,7 @@ def import_paths(
 def _find_sources(path: Path) -> Iterator[Source]:
     """Yield the csv and txt files of a path, those in zips included."""
     if not path.exists():
-        raise DataError(f"the file or folder {str(path)!r} does not exist")
+        raise DataError("file-not-found", f"the file or folder {str(path)!r} does not exist")
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         suffix = file.suffix.casefold()
         if suffix == ".zip":
@@ -136,8 +139,9 @@ def _members(path: Path) -> Iterator[Source]:
     size = sum(member.file_size for member in members)
     if len(members) > MAX_MEMBERS or size > MAX_UNZIPPED_BYTES:
         raise DataError(
+            "file-too-large",
             f"{path.name} unpacks to {len(members)} files of {size / 2**20:,.0f} MB, too much for "
-            "a year's data"
+            "a year's data",
         )
     for member in members:
         if member.filename.casefold().endswith(TEXT_SUFFIXES):
@@ -150,6 +154,8 @@ def _reading(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise DataError(f"cannot read {name}: {error.strerror or error}") from error
+        raise DataError("cannot-read", f"cannot read {name}: {error.strerror or error}") from error
     except Exception as error:  # zipfile raises various errors for damaged files
-        raise DataError(f"{name} is damaged or in another format: {error}") from error
+        raise DataError(
+            "damaged-file", f"{name} is damaged or in another format: {error}"
+        ) from error

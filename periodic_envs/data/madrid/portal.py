@@ -93,12 +93,14 @@ def parse(data: bytes, name: str) -> Readings:
             rows.append(_row(split(line)))
         except ValueError as error:
             end = " (truncated file?)" if number == len(lines) else ""
-            raise DataError(f"{name}, line {number}, {error}{end}") from None
+            raise DataError("damaged-file", f"{name}, line {number}, {error}{end}") from None
     if not rows:
-        raise DataError(f"{name} has no measurements")
+        raise DataError("no-data", f"{name} has no measurements")
     station, magnitude, day, hours = map(np.array, zip(*rows, strict=True))
     if np.nanmax(np.abs(hours), initial=0.0) > MAX_VALUE:
-        raise DataError(f"{name} has values above {MAX_VALUE:,.0f}: it is damaged")
+        raise DataError(
+            "value-too-large", f"{name} has values above {MAX_VALUE:,.0f}: it is damaged"
+        )
     days = day.astype("datetime64[D]")
     return Readings(station, magnitude, days, hours.astype(np.float32), coarse)
 
@@ -111,7 +113,7 @@ def _decoded(data: bytes, name: str) -> str:
     except UnicodeDecodeError:
         if is_utf16 or data.startswith(codecs.BOM_UTF8):
             raise DataError(
-                f"{name} is damaged: its byte order mark does not match its content"
+                "damaged-file", f"{name} is damaged: its byte order mark does not match its content"
             ) from None
         return data.decode("latin-1")
 
@@ -124,11 +126,13 @@ def _csv_splitter(header: str, name: str) -> Callable[[str], tuple[str, ...]]:
     if absent:
         if header[:4].upper() == "PROV":
             raise DataError(
-                f"{name} has no column {absent[0]}: its first line is cut short or damaged"
+                "damaged-file",
+                f"{name} has no column {absent[0]}: its first line is cut short or damaged",
             )
         raise NotPortalError(
+            "wrong-format",
             f"{name} is not a file of the Madrid portal: it starts with {header[:40]!r}, neither "
-            "the csv's column names nor the txt's 164 characters"
+            "the csv's column names nor the txt's 164 characters",
         )
     pick = operator.itemgetter(*(columns.index(column) for column in COLUMNS))
 

@@ -97,8 +97,9 @@ def magnitude_number(magnitude: Any) -> int:
         if str(magnitude).casefold() in (name.casefold(), str(number)):
             return number
     raise DataError(
+        "unknown-magnitude",
         f"unknown magnitude {magnitude!r}: expected one of {', '.join(MAGNITUDES.values())}"
-        ", or the portal's number"
+        ", or the portal's number",
     )
 
 
