@@ -102,7 +102,11 @@ def sample(path: str, number: int) -> list[tuple[str, int]]:
 
 def run_tests(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run pytest in the copy, without compiled files: those of one second and size look alike."""
-    settings = {"PYTHONDONTWRITEBYTECODE": "1", "COVERAGE_FILE": str(copy / ".coverage")}
+    settings = {
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": str(copy),  # workers would import the installed package
+        "COVERAGE_FILE": str(copy / ".coverage"),
+    }
     options = ["-p", "no:cacheprovider", "--hypothesis-seed=0", "--timeout=200"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *options, *arguments],
