@@ -12,6 +12,7 @@ from periodic_envs import (
     WarmStart,
 )
 from periodic_envs.process import FiniteProcess
+from tests.test_envs.envs import SYNTHETIC, make
 
 
 class Tide(RewardProcess):
@@ -85,3 +86,12 @@ TABLE = {"values": np.eye(2), "rows": np.array([0, 1]), "period": 2.0}
 def test_process_and_env_reject_bad_arguments(kind: type, arguments: dict, name: str) -> None:
     with pytest.raises(ValueError, match=name):
         kind(**arguments)
+
+
+def test_random_period_is_public_if_it_is_revealed() -> None:
+    for reveal in (True, False):
+        env = make("PeriodicGP-HiddenPeriod-v0", reveal_period=reveal)
+        assert env.public.periods == ()  # nothing has been drawn
+        env.reset(seed=0)
+        assert env.public.periods == ((env.episode.process.period,) if reveal else ())
+    assert make(SYNTHETIC).public.periods

@@ -107,16 +107,17 @@ def test_env_has_one_figure_until_it_is_closed() -> None:
     assert env.render().shape == (600, 900, 3)  # closed, and usable again
 
 
-def test_window_shows_the_frame() -> None:
+def test_window_shows_the_frame_of_every_step() -> None:
     import pygame
 
     env, window = make(), make(render_mode="human")
     window.metadata = {**window.metadata, "render_fps": 1000}
-    for one in (env, window):
-        go(one, 5)
+    for _ in range(3):
+        go(env, 1)
+        go(window, 1)  # draws without a call of render()
+        displayed = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
+        assert np.array_equal(displayed, env.render())
     assert window.render() is None
-    displayed = pygame.surfarray.array3d(pygame.display.get_surface()).swapaxes(0, 1)
-    assert np.array_equal(displayed, env.render())
     window.close()
 
 

@@ -154,3 +154,13 @@ def test_vector_rejects_bad_actions(env_id: str, actions: np.ndarray) -> None:
     batch.reset(seed=0)
     with pytest.raises(gym.error.InvalidAction):
         batch.step(actions)
+
+
+def test_vector_takes_the_limits_of_the_box_and_one_copy() -> None:
+    batch = vector(SYNTHETIC, 2, max_episode_steps=1)
+    batch.reset(seed=0)
+    assert batch.step(np.array([[-1.0], [1.0]]))[3].all()
+    assert (
+        periodic_envs.PeriodicBanditVectorEnv("periodic_envs.worlds.synthetic:Synthetic").num_envs
+        == 1
+    )

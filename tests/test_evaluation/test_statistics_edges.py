@@ -14,6 +14,7 @@ from evaluation.statistics import (
     iqm,
     mean_interval,
     mean_ranks,
+    middle_half,
     paired_difference,
     paired_matrix,
     paired_ratio,
@@ -100,3 +101,38 @@ def test_intervals_have_seed_zero_by_default(bounds: Callable[..., Any]) -> None
 def test_sign_flips_have_seed_zero_by_default() -> None:
     runs = RUNS[:, 0] - 0.8
     assert sign_flip_test(runs) == sign_flip_test(runs, seed=0) != sign_flip_test(runs, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("interval_of", "resamples"),
+    [
+        (lambda x, **how: mean_interval(x[0, :, 0], **how), 5000),
+        (lambda x, **how: curve_band(x[0], **how).low, 1000),
+        (lambda x, **how: paired_difference(x[0, :, 0], x[1, :, 0], **how), 9999),
+        (lambda x, **how: paired_ratio(x[0, :, 0], x[1, :, 0], **how), 5000),
+        (lambda x, **how: paired_matrix(x[..., 0], **how).low, 2000),
+        (lambda x, **how: paired_matrix(x[..., 0], **how).p_value, 2000),
+        (lambda x, **how: iqm(x[0], **how), 2000),
+        (lambda x, **how: performance_profile(x[0], [1.0, 1.1], **how).low, 2000),
+        (lambda x, **how: probability_of_improvement(x[0], x[1], **how), 2000),
+        (lambda x, **how: mean_ranks(x, **how).low, 2000),
+    ],
+)
+def test_intervals_have_the_published_defaults(
+    interval_of: Callable[..., Any], resamples: int
+) -> None:
+    """Figures change with the seed and the number of resamples; published ones use the defaults."""
+    scores = np.random.default_rng(0).gamma(2.0, 1.0, (3, 20, 4))
+    explicit = interval_of(scores, level=0.95, seed=0, resamples=resamples)
+    np.testing.assert_equal(interval_of(scores), explicit)
+
+
+def test_random_sign_flips_count_every_pattern() -> None:
+    """Every pattern of equal runs is as extreme as the observed one."""
+    assert sign_flip_test(np.zeros(17)) == 1.0
+    assert sign_flip_test(np.full(40, 1.0)) == 1 / 10_000
+
+
+def test_middle_half_drops_a_quarter_at_each_end() -> None:
+    assert middle_half(np.array([[9.0, 1.0, 2.0, -5.0]])) == [1.5]
+    assert middle_half(np.arange(10.0)[None] ** 2) == [np.mean(np.arange(2.0, 8.0) ** 2)]

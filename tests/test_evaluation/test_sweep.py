@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -216,8 +217,18 @@ def test_sweep_repeats_failed_runs_on_request(tmp_path: Path) -> None:
     assert len(run(failing, store=store, workers=0).failures) == 1  # no such folder
     marker.parent.mkdir()
     marker.touch()
-    assert len(run(failing, store=store, workers=0).failures) == 1
+    seen = []
+    assert len(run(failing, store=store, workers=0, on_progress=seen.append).failures) == 1
     assert not run(failing, store=store, workers=0, retry_failed=True).failures
+    assert [progress.failed for progress in seen] == [1]
+
+
+def test_sweep_counts_failed_runs(tmp_path: Path) -> None:
+    seen = []
+    run(protocol("Raises", "random", seeds="0:2"), workers=0, on_progress=seen.append)
+    assert [progress.done for progress in seen] == list(range(7))  # with two of the references
+    assert (seen[0].failed, seen[-1].failed) == (0, 2)
+    assert all(b.failed - a.failed in (0, 1) for a, b in pairwise(seen))
 
 
 def test_worker_imports_a_library_once(tmp_path: Path) -> None:

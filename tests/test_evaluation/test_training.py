@@ -42,6 +42,9 @@ def test_training_is_used_and_cached() -> None:
     assert all(regret["Learns", seed] < regret["random", seed] for seed in (0, 1))
     assert len(results.trainings) == 1
     assert not any(run.track == TRAINING for run in results.runs)
+    more = run(plan.restricted(seeds=range(3)), store=store, workers=0)  # with the same training
+    assert not more.failures
+    assert set(more.steps.query("agent == 'Learns'")["action"]) == set(actions)
     longer = runs_of(protocol("random", trained("Learns", 12_800), envs=madrid))
     known = {run.key for run in runs_of(plan)}
     new = [run for run in longer if run.key not in known]
