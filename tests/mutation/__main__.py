@@ -32,11 +32,8 @@ SUITES = {
     "evaluation": "tests/test_evaluation",
     "periodic_decisions": "tests/test_decisions",
 }
-CONTRACTS = {
-    "agents": "tests/contract/test_agents.py",
-    "periodic_envs": "tests/contract/test_envs.py",
-}
-"""Tests in processes of their own, of which coverage knows no lines: shown what the others miss."""
+CONTRACT = ("tests/contract", "tests/snapshots")
+"""Tests of whole commands and processes: run for faults that the tests of the package miss."""
 SEED = 0
 MAX_SECONDS = 60.0
 """Duration of the tests that a fault is shown to: the quickest of those that run its line."""
@@ -69,7 +66,7 @@ def judge(copy: Path, path: str, tests: Tests, number: int) -> None:
         fault = fault_at(source, place)
         (copy / file).write_text(fault.source, encoding="utf-8")
         lines = tests.get(file, {})
-        outcome = outcome_of(copy, path, lines.get(fault.line) or lines.get(IMPORTED, []))
+        outcome = outcome_of(copy, lines.get(fault.line) or lines.get(IMPORTED, []))
         (copy / file).write_text(source, encoding="utf-8")
         outcomes[outcome] += 1
         if outcome != "seen":
@@ -78,16 +75,11 @@ def judge(copy: Path, path: str, tests: Tests, number: int) -> None:
     print(f"{path}: {seen} of {outcomes.total()} seen, {dict(outcomes)}", flush=True)
 
 
-def outcome_of(copy: Path, path: str, tests: list[str]) -> str:
+def outcome_of(copy: Path, tests: list[str]) -> str:
     """Return "seen", "seen by contract" or "survives"."""
     if tests and run_tests(copy, "-x", *tests).returncode:
         return "seen"
-    contract = CONTRACTS.get(path.partition("/")[0])
-    return (
-        "seen by contract"
-        if contract and run_tests(copy, "-x", contract).returncode
-        else "survives"
-    )
+    return "seen by contract" if run_tests(copy, "-x", *CONTRACT).returncode else "survives"
 
 
 def sample(path: str, number: int) -> list[tuple[str, int]]:

@@ -11,6 +11,7 @@ import pytest
 
 from agents import Problem
 from agents.zoo.arms.kl_ucb import bernoulli_bound
+from agents.zoo.arms.master import doubt
 from tests.test_agents.playing import arms, clock, fresh, played, uniform
 
 BANDITS = [
@@ -121,6 +122,11 @@ def test_master_detects_only_with_a_shrunken_threshold() -> None:
             arm = agent.act(clock(t))
             agent.update(clock(t), arm, float(0.5 * arm + noise[t]))
         assert (agent.restarts > 0) == fires
+
+
+def test_master_doubts_by_the_formula() -> None:
+    """6 (log2 T + 2) log(T^2) (sqrt(K / t) + K / t)."""
+    assert doubt(2, 8.0, 1024) == pytest.approx(6 * 12 * math.log(1024**2) * (0.5 + 0.25))
 
 
 def test_siri_draws_arms_and_doubles_their_plays() -> None:

@@ -13,7 +13,7 @@ import pytest
 from agents.gp import Finite, SquaredExponential
 from agents.testing import example_problem, observe
 from tests.dense import Dense
-from tests.test_agents.playing import fresh, played, tell
+from tests.test_agents.playing import arms, clock, fresh, played, tell
 from tests.test_agents.playing import uniform as uniform_choice
 
 ARMS, NOISE = 8, 0.1
@@ -89,6 +89,24 @@ def test_et_gp_ucb_resets_rarely_without_a_cause_and_soon_with_one() -> None:
     # All rewards fall by ten deviations of the prior: the next one already tells.
     (agent,) = runs("et-gp-ucb", [np.r_[still[0], still[0][:1] - 10.0]])[1]
     assert (agent.resets, agent.posterior.count) == (1, 1)
+
+
+def test_et_gp_ucb_resets_at_its_bound() -> None:
+    """A first reward beyond sqrt(2 log(2 (pi^2 / 6) / delta)) (1 + sigma) contradicts N(0, 1)."""
+    bound = np.sqrt(2 * np.log(2 * (np.pi**2 / 6) / 0.05)) * 1.5
+    known = arms(3, horizon=40, noise_std=0.5, reward_scale=(0.0, 1.0))
+    for reward, resets in ((0.999 * bound, 0), (1.001 * bound, 1)):
+        agent = fresh("et-gp-ucb:delta=0.05", known)
+        agent.update(clock(0), 0, -reward)
+        assert agent.resets == resets
+
+
+def test_w_dbo_keeps_two_observations_at_least() -> None:
+    agent = fresh("w-dbo:first=3", arms(3, noise_std=0.5, reward_scale=(0.0, 1.0)))
+    for t in range(0, 10_000, 1000):  # the length-scale is ten steps
+        agent.update(clock(t), agent.act(clock(t)), 1.0)
+    agent.act(clock(10_000))
+    assert agent.posterior.times.tolist() == [8000.0, 9000.0]
 
 
 def test_w_dbo_keeps_few_observations_and_loses_little() -> None:

@@ -78,6 +78,8 @@ def test_plan_windows_leaves_out_seasons_without_room() -> None:
 def test_plan_windows_puts_rare_seasons_last() -> None:
     assert plan_windows(8760, (168.0, 24.0)).periods == (24.0, 168.0)
     assert plan_windows(8760, (168.0, 24.0), windows=1).periods == (168.0, 24.0)
+    for steps, first in ((1680, 168.0), (1679, 24.0)):  # ten weeks with the warm start, or less
+        assert plan_windows(8760, (168.0, 24.0), steps=steps - 336, warm=336).periods[0] == first
 
 
 def test_plan_windows_follows_arguments() -> None:

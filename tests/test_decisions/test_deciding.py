@@ -215,6 +215,26 @@ def test_decider_reports_a_failing_agent(tmp_path: Path) -> None:
     assert len(decider.log) == 1
 
 
+def test_decider_gives_its_agent_time_and_phase(tmp_path: Path) -> None:
+    (tmp_path / "strict.py").write_text(
+        "import numpy as np\n"
+        "class Strict:\n"
+        "    def __init__(self, problem, rng):\n"
+        "        self.space, self.names = problem.observation_space, problem.observation_fields\n"
+        "    def act(self, observation):\n"
+        "        step, angle = observation[0], 2 * np.pi * observation[0] / 24\n"
+        "        assert self.names == ('t', 'cos_phase', 'sin_phase')\n"
+        "        assert np.allclose(observation, [step, np.cos(angle), np.sin(angle)])\n"
+        "        assert self.space.contains(observation), observation\n"
+        "        assert (self.space.low == [0, -1, -1]).all()\n"
+        "        assert (self.space.high == [np.inf, 1, 1]).all()\n"
+        "        return int(step % 2)\n"
+        "    def update(self, observation, action, reward): pass\n"
+    )
+    decider = kiosk(agent=f"{tmp_path / 'strict.py'}:Strict")
+    assert live(decider, 30) == ARMS * 15
+
+
 # --- probabilities -------------------------------------------------------------------------
 
 

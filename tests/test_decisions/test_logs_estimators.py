@@ -1,6 +1,8 @@
 """Estimators against values by hand, Open Bandit Pipeline's formulas, and the truth."""
 
+from dataclasses import replace
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,11 +12,14 @@ from scipy.special import stdtrit
 from agents import AgentSpec
 from agents.base import Problem
 from agents.gp import Constant, Finite, Index, Periodic
+from agents.registry import find_class
 from periodic_decisions.logs.evaluate import (
     ESTIMATED,
+    PRIOR_ROWS,
     OffPolicy,
     block_interval,
     effective_size,
+    estimate_probabilities,
     ratios,
     value,
 )
@@ -62,6 +67,16 @@ def test_effective_size() -> None:
     assert effective_size(np.array([1.0, 1.0, 1.0])) == pytest.approx(3.0)
     assert effective_size(np.array([3.0, 1.0])) == pytest.approx(16.0 / 10.0)
     assert effective_size(np.zeros(3)) == 0.0
+
+
+def test_estimate_probabilities_smooths_towards_the_shares_of_all_rows() -> None:
+    arm = np.array([0, 1, 0, 1, 0, 0, 0, 0])  # phase 0: always the first; phase 1: half each
+    seasons = split_seasons(np.arange(8), 2.0)
+    prior = PRIOR_ROWS * np.array([6.0, 2.0]) / 8.0
+    first = (4.0 + prior[0]) / (4.0 + PRIOR_ROWS)
+    second = (np.array([2.0, 2.0]) + prior) / (4.0 + PRIOR_ROWS)
+    expected = np.where(np.arange(8) % 2 == 0, first, second[arm])
+    assert estimate_probabilities(seasons, arm, 2) == pytest.approx(expected)
 
 
 # --- the formulas of Open Bandit Pipeline, as its documentation defines them -----------------
@@ -132,6 +147,34 @@ def test_replay_agent_equals_open_bandit_pipeline() -> None:
     expected = obp("rm", log.reward, log.arm, log.probability, dist, np.zeros((len(log), 3)))
     assert estimate.value.estimate == pytest.approx(expected)
     assert estimate.rows == (log.arm == 1).sum()
+
+
+class Watcher(Second):
+    """An agent that stores its problem and the observations."""
+
+    problem: Problem
+    observations: ClassVar[list[Array]] = []
+
+    def __init__(self, problem: Problem, rng: object) -> None:
+        Watcher.problem = problem
+        self.observations.clear()
+
+    def act(self, observation: Array) -> int:
+        self.observations.append(observation)
+        return 1
+
+
+def test_replay_agent_observes_time_phase_and_scaled_contexts() -> None:
+    log = uniform_log()
+    log = replace(log, step=log.step + 25, contexts=np.linspace(5.0, 9.0, 400)[:, None])
+    replay_agent(OffPolicy(log=log, period=10.0), f"{__file__}:Watcher")
+    watcher = find_class(f"{__file__}:Watcher")
+    t, cos, sin, context = np.array(watcher.observations).T
+    assert t.tolist() == list(range(5, 405))  # whole seasons are subtracted
+    assert cos + 1j * sin == pytest.approx(np.exp(2j * np.pi * t / 10.0))
+    assert context == pytest.approx(np.linspace(-1.0, 1.0, 400))
+    assert all(map(watcher.problem.observation_space.contains, watcher.observations))
+    assert watcher.problem.periods == (10.0,)
 
 
 # --- exactly -----------------------------------------------------------------------------------

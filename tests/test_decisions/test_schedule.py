@@ -122,6 +122,20 @@ def test_schedule_of_noise_is_one_arm() -> None:
         assert len(check.schedule.lines()) == 1
 
 
+def test_schedule_sets_a_weekday_apart_only_if_the_data_are_clear() -> None:
+    """At noon on working days arm 1 is better, on Wednesday slightly or clearly worse."""
+    rng = np.random.default_rng(0)
+    hours = np.arange(24 * 7 * 12)
+    noon, day = hours % 24 == 12, hours // 24 % 7
+    for wednesday, days in ((-0.1, {0, 1, 2, 3, 4}), (-5.0, {0, 1, 3, 4})):
+        values = 0.5 * rng.standard_normal((len(hours), 2)) + [1.0, 0.0]
+        values[noon & (day < 5), 1] += 3.0
+        values[noon & (day == 2), 1] += wednesday - 2.0
+        check = check_series(table(values, "2024-01-01", "1h"), source="x", period=168)
+        other = {int(row["phase"]) for row in rows_of(check) if row["arm"] == "arm 1"}
+        assert other == {24 * each + 12 for each in days}
+
+
 def test_find_seasons_ranks_the_day_before_a_useless_year() -> None:
     steps = np.arange(24 * 365 * 3)[:, None] / 24
     year = 5.0 * np.cos(2 * np.pi * steps / 365)

@@ -14,7 +14,12 @@ import pytest
 
 from periodic_decisions.seasons.check import check_series
 from periodic_decisions.seasons.figure import check_figure
-from periodic_decisions.seasons.find import find_seasons, strength_of
+from periodic_decisions.seasons.find import (
+    autocorrelation,
+    find_seasons,
+    neighbours,
+    strength_of,
+)
 from periodic_decisions.seasons.schedule import measure_gain
 from periodic_decisions.tables.series import Series, read_series
 from periodic_envs.worlds.replay import EXAMPLE
@@ -189,3 +194,15 @@ def test_check_figure_draws_unusual_names(tmp_path: Path) -> None:
             labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
             assert [label.strip().replace("\\$", "$") for label in labels] == names[:3]
     assert "matplotlib.pyplot" not in vars(matplotlib)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_autocorrelation_has_no_unit(unit: float) -> None:
+    """By hand at lags 0 to 2: 1, -1 and 1 for alternating values of any size."""
+    levels = unit * np.tile([[1.0], [-1.0]], (8, 1))
+    assert autocorrelation(levels, 3) == pytest.approx([1.0, -1.0, 1.0])
+
+
+def test_p_value_compares_with_twelve_neighbours_at_most() -> None:
+    assert [neighbours(n) for n in (10, 48, 64, 100, 10_000)] == [3, 3, 4, 6, 12]
+    assert all(isinstance(neighbours(n), int) for n in (10, 100))

@@ -142,6 +142,7 @@ def test_troubles_name_total_of_all_arms(wide: pd.DataFrame) -> None:
     assert read_series(wide.assign(c=wide["a"] + wide["b"] + 1.0)).troubles() == []
     (trouble,) = read_series(wide.assign(Total=wide["a"] + wide["b"])).troubles()
     assert "'Total'" in trouble
+    assert read_series(wide.assign(b=wide["a"])).troubles() == []  # two equal arms
 
 
 def test_scarce_arms_names_the_other_arms() -> None:
