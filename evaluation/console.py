@@ -33,7 +33,7 @@ def say(text: str, *, error: bool = False) -> None:
 
 
 def say_prose(text: str) -> None:
-    """Print text, wrapped at the width of the terminal; unwrapped in a pipe."""
+    """Print text, wrapped at the width of the terminal, or unwrapped without a terminal."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
         wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
@@ -60,19 +60,19 @@ def draw(line: str) -> None:
 
 
 class Reporter:
-    """Progress on the standard error: one line, overwritten on a terminal and in a notebook.
+    """Progress on standard error, as a line that a terminal or notebook overwrites.
 
     Args:
         title: Name of the task, printed at the start on a screen.
         things: Plural name of the counted items.
-        quiet: Print nothing.
+        quiet: If true, nothing is printed.
     """
 
     def __init__(self, title: str = "", *, things: str = "runs", quiet: bool = False) -> None:
         self._title, self._things, self._quiet = title, things, quiet
         self._start = self._printed = time.monotonic()
         self._first: int | None = None
-        self._line = ""
+        self._line = self._logged = ""
 
     def __enter__(self) -> Reporter:
         if self._title and not self._quiet:
@@ -82,8 +82,7 @@ class Reporter:
     def __exit__(self, *_: object) -> None:
         if not self._quiet:
             draw("")
-            if self._line:
-                print(escaped(self._line), file=sys.stderr, flush=True)
+            self._log()
 
     def __call__(self, progress: Progress) -> None:
         """Report progress, unless the last report is too recent."""
@@ -94,7 +93,13 @@ class Reporter:
             self._printed = now
             draw(self._line)
             if not on_screen():
-                print(escaped(self._line), file=sys.stderr, flush=True)
+                self._log()
+
+    def _log(self) -> None:
+        """Print the last report, unless it has already been printed."""
+        if self._line != self._logged:
+            self._logged = self._line
+            print(escaped(self._line), file=sys.stderr, flush=True)
 
     def _text(self, progress: Progress) -> str:
         """Return a text such as "12 of 30 runs, 1 failed, about 5 s left"."""
