@@ -1,4 +1,4 @@
-"""Agents that decide in a repeating world.
+"""Agents for decisions with periodic rewards.
 
     >>> from agents import AgentSpec, names
     >>> "periodic-gp-ucb" in names()
@@ -13,7 +13,8 @@ from agents.registry import AgentSpec, UnknownAgentError, describe, make_agent, 
 from agents.saving import Saveable, load
 
 DISTRIBUTION = "periodic-gp"
-"""Distribution, since other packages may install the import name ``agents``, too."""
+"""Name of the distribution. It identifies this package, since other distributions may also install
+a package ``agents``."""
 
 __all__ = [
     "DISTRIBUTION",

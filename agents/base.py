@@ -1,7 +1,7 @@
 """Interface of agents and description of their problems.
 
-An agent is any object with two methods, made for every run from a :class:`Problem` and a random
-generator. The caller owns the loop::
+An agent is any object with the methods ``act`` and ``update``. A new agent is created for every
+run, from a :class:`Problem` and a random generator. The caller runs the loop::
 
     agent = make_agent(problem, rng)
     while running:
@@ -9,8 +9,8 @@ generator. The caller owns the loop::
         ... the action is taken, time passes ...
         agent.update(observation, action, reward)   # tell
 
-``update`` gets the observation that the decision was made on, so rewards may come late, in any
-order, or never. An agent never sees ``info``: regret and the best action are kept from it.
+``update`` receives the observation on which the decision was based. Rewards may therefore arrive
+late, in any order, or never. An agent never receives ``info``, which contains the regret.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ MAX_REWARD = 1e100
 """Largest magnitude of a reward, so that sums of squares stay finite."""
 
 UNKNOWN_HORIZON = 1_000
+"""Number of decisions that is assumed if the horizon is unknown."""
 
 
 @runtime_checkable
@@ -42,15 +43,15 @@ class Agent(Protocol):
         """Choose an action for the time of the observation."""
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn from the reward of an action chosen on ``observation``; ignore a reward of NaN."""
+        """Learn from the reward of an action chosen for ``observation``; ignore a reward of NaN."""
 
 
 @runtime_checkable
 class Trainable(Protocol):
-    """Class of agents that can be trained in other worlds before evaluation in new ones.
+    """Interface of agent classes that can be trained in other worlds before they are evaluated.
 
-    Both methods are class methods (``@classmethod``), called before there is an agent. The entry
-    ``training_steps`` of a protocol requests training.
+    Both methods are class methods (``@classmethod``), since ``train`` is called before an agent
+    exists. A protocol requests training with the entry ``training_steps`` of an agent.
     """
 
     def train(
@@ -62,14 +63,15 @@ class Trainable(Protocol):
         rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
-        """Learn from worlds of the same kind, and return the result as plain arrays.
+        """Learn from other worlds of the same kind, and return the result as plain arrays.
 
         Args:
-            problem: Description of such worlds.
-            envs: 64 worlds at once (fewer if ``steps`` is less) with autoreset in the same step.
-                Their ``info`` is empty except for ``final_obs``, and ``reset(seed=...)`` ignores
-                its seed.
-            steps: Largest number of interactions of all copies together; more raise an error.
+            problem: Description of the problem in these worlds.
+            envs: Vector environment of 64 worlds (or of ``steps`` worlds, if these are fewer) with
+                autoreset in the same step. Its ``info`` is empty except for ``final_obs``, and
+                ``reset(seed=...)`` ignores the seed.
+            steps: Maximum number of interactions, summed over all worlds. A call of ``envs.step``
+                that exceeds it raises an error.
             rng: The only source of randomness.
             settings: Settings of the agent.
         """
@@ -109,16 +111,16 @@ class Problem:
     """Facts that an agent may know before it starts.
 
     Attributes:
-        action_space: ``Discrete(n)`` from 0, or ``Box(-1, 1, (d,))``.
+        action_space: ``Discrete(n)`` that starts at 0, or ``Box(-1, 1, (d,))``.
         observation_space: Bounds of the observations.
         observation_fields: Names of the entries of an observation; the first is "t".
         horizon: Number of decisions, or None if unknown.
-        periods: Seasons in steps, the main one first; empty if unknown.
-        noise_std: Standard deviation of the noise in the rewards, or None.
-        reward_scale: Prior mean and standard deviation of the mean rewards, or None.
+        periods: Lengths of the seasons in steps, the main season first; empty if unknown.
+        noise_std: Standard deviation of the noise in the rewards, or None if unknown.
+        reward_scale: Prior mean and standard deviation of the mean rewards, or None if unknown.
         action_features: Coordinates of the actions of a finite set, shape (n, d), or None.
-        action_half_width: One unit of a box action in units of the length-scales.
-        warm_start: Decisions made by others before the start, or None.
+        action_half_width: Half of the width of a box of actions, in the unit of the length-scales.
+        warm_start: Decisions from before the start, which the agent did not make, or None.
     """
 
     action_space: spaces.Space[Any]
@@ -134,16 +136,28 @@ class Problem:
 
     def __post_init__(self) -> None:
         self._check_actions()
-        require(isinstance(self.periods, tuple | list), "periods must be a tuple", self.periods)
+        require(
+            isinstance(self.periods, tuple | list),
+            "periods must be a tuple or a list",
+            self.periods,
+        )
         for period in self.periods:
             require(0 < period < np.inf, "periods must be positive and finite", self.periods)
         if self.horizon is not None:
             require(self.horizon >= 1, "horizon must be at least 1", self.horizon)
         if self.noise_std is not None:
-            require(0 <= self.noise_std < np.inf, "noise_std must not be negative", self.noise_std)
+            require(
+                0 <= self.noise_std < np.inf,
+                "noise_std must be finite and not negative",
+                self.noise_std,
+            )
         if self.reward_scale is not None:
             positive = 0 < self.reward_scale[1] < np.inf
-            require(positive, "reward_scale needs a positive deviation", self.reward_scale)
+            require(
+                positive,
+                "the standard deviation in reward_scale must be positive and finite",
+                self.reward_scale,
+            )
         require(
             0 < self.action_half_width < np.inf,
             "action_half_width must be positive and finite",
@@ -161,12 +175,16 @@ class Problem:
         if self.action_features is not None:
             features = np.asarray(self.action_features, dtype=np.float64)
             fits = features.ndim == 2 and len(features) == self.n_actions
-            require(fits, "action_features must have a row for each action", features.shape)
+            require(
+                fits,
+                "action_features must have shape (n, d), one row for each action",
+                features.shape,
+            )
             object.__setattr__(self, "action_features", features)
 
     @property
     def period(self) -> float | None:
-        """Main season, or None."""
+        """Length of the main season in steps, or None if it is unknown."""
         return self.periods[0] if self.periods else None
 
     @property
@@ -182,34 +200,40 @@ class Problem:
 
     @property
     def likely_horizon(self) -> int:
-        """The horizon, or 1,000 decisions if it is unknown."""
+        """Number of decisions of an episode; 1,000 if the horizon is unknown."""
         return self.horizon or UNKNOWN_HORIZON
 
     def past_decisions(self) -> Iterator[tuple[Array, Any, float]]:
-        """Yield the warm start as observations (time only), actions and rewards."""
+        """Yield the observation (time only), action and reward of each warm-start decision."""
         past = self.warm_start
         if past is not None:
             for t, action, reward in zip(past.t, past.action, past.reward, strict=True):
                 yield np.array([t]), action, float(reward)
 
     def checked(self, action: Any) -> Any:
-        """Return an action as an int or a float64 vector (d,), or raise an error."""
+        """Return an action as an int or a float64 vector (d,); raise an error if it is invalid."""
         if self.n_actions is not None:
             arm = np.asarray(action)
             whole = arm.shape == () and arm.dtype.kind in "iu" and 0 <= int(arm) < self.n_actions
-            require(whole, f"an action must be a whole number below {self.n_actions}", action)
+            require(
+                whole, f"an action must be a whole number from 0 to {self.n_actions - 1}", action
+            )
             return int(arm)
         try:
             point = np.asarray(action, dtype=np.float64)
         except (TypeError, ValueError):
             point = np.empty(0)
         inside = point.shape == (self.dim,) and bool((np.abs(point) <= 1.0).all())
-        require(inside, f"an action must be a vector ({self.dim},) with entries in [-1, 1]", action)
+        require(
+            inside,
+            f"an action must be a vector of shape ({self.dim},) with entries in [-1, 1]",
+            action,
+        )
         return point
 
 
 def time_of(observation: Array) -> float:
-    """Return the time of an observation, or raise an error."""
+    """Return the time of an observation; raise an error unless it is finite."""
     try:
         t = float(observation[0])
     except (TypeError, ValueError, IndexError):
@@ -222,13 +246,13 @@ def is_valid_reward(reward: float, t: float) -> bool:
     """Return whether an agent can learn from a reward; False for NaN.
 
     Raises:
-        ValueError: If it is too large or infinite, or its time is not finite.
+        ValueError: If the reward is infinite or too large, or if its time is not finite.
     """
     if math.isnan(reward):
         return False
     if not (abs(reward) <= MAX_REWARD and math.isfinite(t)):
         raise ValueError(
             "a reward must be finite and at most "
-            f"{MAX_REWARD:g} in magnitude, and its time finite, got {reward} at t = {t}"
+            f"{MAX_REWARD:g} in magnitude, and its time must be finite, got {reward} at t = {t}"
         )
     return True

@@ -1,4 +1,4 @@
-"""Checks of arguments and settings: an error names the setting, the value and what is allowed."""
+"""Checks of arguments and settings; errors name the setting, its value and the allowed values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 MIN_SEASONAL_LENGTH_SCALE = 0.01
-"""Least l of a periodic kernel: smaller ones need thousands of harmonics."""
+"""Smallest length-scale of a periodic kernel; a smaller one would need thousands of harmonics."""
 
 
 def require(true: bool, rule: str, value: Any) -> None:
@@ -19,7 +19,7 @@ def require(true: bool, rule: str, value: Any) -> None:
 
 
 def number(name: str, value: Any) -> float:
-    """Return a setting as a float, or raise an error that names it."""
+    """Return a setting as a float; raise an error unless it is a number."""
     kinds = int | float | np.integer | np.floating
     require(
         isinstance(value, kinds) and not isinstance(value, bool), f"{name} must be a number", value
@@ -28,70 +28,78 @@ def number(name: str, value: Any) -> float:
 
 
 def positive(name: str, value: Any) -> float:
-    """Return a setting as a float if it is positive and finite."""
+    """Return a setting as a float; raise an error unless it is positive and finite."""
     return _number_that(lambda x: 0 < x < math.inf, name, "be positive and finite", value)
 
 
 def not_negative(name: str, value: Any) -> float:
-    """Return a setting as a float if it is finite and not negative."""
+    """Return a setting as a float; raise an error unless it is finite and not negative."""
     return _number_that(lambda x: 0 <= x < math.inf, name, "be finite and not negative", value)
 
 
 def at_least_one(name: str, value: Any) -> float:
-    """Return a setting as a float if it is finite and at least 1."""
+    """Return a setting as a float; raise an error unless it is finite and at least 1."""
     return _number_that(lambda x: 1 <= x < math.inf, name, "be at least 1", value)
 
 
 def share(name: str, value: Any) -> float:
-    """Return a setting as a float if it is in (0, 1)."""
+    """Return a setting as a float; raise an error unless it lies in (0, 1)."""
     return _number_that(lambda x: 0 < x < 1, name, "lie in (0, 1)", value)
 
 
 def share_or_one(name: str, value: Any) -> float:
-    """Return a setting as a float if it is in (0, 1]."""
+    """Return a setting as a float; raise an error unless it lies in (0, 1]."""
     return _number_that(lambda x: 0 < x <= 1, name, "lie in (0, 1]", value)
 
 
 def seasonal_length_scale(value: Any) -> float:
-    """Return the setting ``time_length_scale`` of a periodic kernel as a float."""
+    """Return the length-scale of a periodic kernel as a float; raise an error if too small."""
     length_scale, least = positive("time_length_scale", value), MIN_SEASONAL_LENGTH_SCALE
     require(length_scale >= least, f"time_length_scale must be at least {least}", value)
     return length_scale
 
 
 def whole(name: str, value: Any, otherwise: str = "") -> int:
-    """Return a whole number of at least 1; ``otherwise`` names alternatives in the error."""
+    """Return a setting as an int; raise an error unless it is a whole number of at least 1.
+
+    Args:
+        name: Name of the setting.
+        value: Value of the setting.
+        otherwise: Text for the error that names other allowed values.
+    """
     fits = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     require(fits, f"{name} must be a whole number of at least 1{otherwise}", value)
     return int(value)
 
 
 def several(name: str, value: Any) -> list[float]:
-    """Return a number or a list of different numbers as a list."""
+    """Return a number, or a non-empty list of distinct numbers, as a list of floats."""
     listed = value if isinstance(value, list | tuple | np.ndarray) else [value]
     is_list = len(listed) > 0 and not isinstance(value, str)
-    require(is_list, f"{name} must be a list of numbers such as [1,2]", value)
+    require(is_list, f"{name} must be a number or a list of numbers such as [1,2]", value)
     numbers = [number(name, item) for item in listed]
-    require(len(set(numbers)) == len(numbers), f"{name} must be different numbers", value)
+    require(len(set(numbers)) == len(numbers), f"{name} must not contain a number twice", value)
     return numbers
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return a setting as a bool."""
+    """Return a setting as a bool; raise an error unless it is true or false."""
     require(value in (True, False), f"{name} must be true or false", value)
     return bool(value)
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return a setting if it is one of the allowed words."""
+    """Return a setting; raise an error unless it is one of the allowed words."""
     require(value in allowed, f"{name} must be one of {', '.join(allowed)}", value)
     return str(value)
 
 
 def finite_observation(t: float, y: float) -> None:
-    """Raise an error for values that would make a posterior NaN."""
+    """Raise an error for a time or a reward that is not finite and would make a posterior NaN."""
     if not (math.isfinite(t) and math.isfinite(y)):
-        raise ValueError(f"an observation must be finite, got y = {y} at t = {t}")
+        raise ValueError(
+            f"time and reward of an observation must be finite, got y = {y} at t = {t}"
+        )
 
 
 def positive_weight(weight: float) -> None:

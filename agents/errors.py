@@ -1,8 +1,8 @@
-"""Errors with a code."""
+"""Base class of the errors that have a code."""
 
 
 class CodedError(Exception):
-    """Error with a stable code beside its message.
+    """Error with a stable code in addition to its message.
 
     Attributes:
         code: Name of the fault, such as "unknown-agent". Codes stay the same when messages are

@@ -1,8 +1,9 @@
 """Import of third-party agents from their source text, never from compiled files.
 
-Python identifies compiled files by size and time of change in whole seconds, so that after two
-edits within a second it may run the first. Results are stored under a hash of the source text,
-which therefore must be the code that runs.
+Python compares a compiled file with its source only by the size of the source and the time of its
+last change, in whole seconds. After two edits within a second, Python may therefore run the code of
+the first edit. Results are stored under a hash of the source text, so exactly this text must be
+run.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from types import CodeType, ModuleType
 
 
 class _SourceLoader(SourceFileLoader):
-    """A loader that compiles the source at every import."""
+    """Loader that compiles the source at every import."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the current source file."""
+        """Return the code of the current source file."""
         code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
         return code
 
 
 class _SourceFinder(MetaPathFinder):
-    """Finder that loads modules of some packages from source.
+    """Finder that loads the modules of some packages from source.
 
     Attributes:
-        packages: Top-level names of these packages.
+        packages: Top-level names of the packages.
     """
 
     def __init__(self) -> None:
@@ -64,7 +65,8 @@ def import_from_source(name: str) -> ModuleType:
 
 def load_file(path: Path) -> ModuleType:
     """Load a module from a file under a unique name."""
-    # The name is equal in all processes, so that objects can be pickled, and changes with an edit.
+    # The name is the same in all processes, so that objects can be pickled. It changes with every
+    # edit, so that an edited file is loaded again.
     content = str(path.resolve()).encode() + path.read_bytes()
     name = f"_agent_file_{path.stem}_{zlib.crc32(content)}"
     if name not in sys.modules:

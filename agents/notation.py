@@ -7,20 +7,20 @@ import re
 from typing import Any
 
 _QUOTED = re.compile(r"""(["']).*\1""", re.DOTALL)
-"""Quoted text."""
+"""Pattern of text that is quoted as a whole."""
 _MARKS = re.compile(r"""(["']).*?\1|(?P<mark>[\[\],"'])""", re.DOTALL)
-"""Quoted text, or a mark outside of quotes."""
+"""Pattern of quoted text, or of a bracket, comma or quotation mark outside of quoted text."""
 
 
 class NotationError(ValueError):
-    """Settings that cannot be read."""
+    """Raised if settings cannot be parsed."""
 
 
 def parse_settings(text: str) -> dict[str, Any]:
     """Return settings such as ``a=1,b=word`` as a dictionary.
 
-    Numbers, true, false and none have their usual meaning; lists are in brackets, and text with a
-    comma is in quotes.
+    Numbers, true, false and none are converted to Python's values. Lists are written in brackets,
+    and text that contains a comma is written in quotes.
 
     >>> parse_settings("length_scale=0.5,fit_warm_start=true,beta=paper")
     {'length_scale': 0.5, 'fit_warm_start': True, 'beta': 'paper'}
@@ -31,7 +31,7 @@ def parse_settings(text: str) -> dict[str, Any]:
     for part in _split(text) if text else []:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
-            raise NotationError(f"settings must be like name=value,name=[1,2], got {part!r}")
+            raise NotationError(f"settings must have the form name=value,name=[1,2], got {part!r}")
         if key.strip() in settings:
             raise NotationError(f"the setting {key.strip()!r} occurs twice in {text!r}")
         settings[key.strip()] = _value(value.strip())
@@ -39,7 +39,7 @@ def parse_settings(text: str) -> dict[str, Any]:
 
 
 def written_settings(settings: dict[str, Any]) -> str:
-    """Return settings in the command line's notation, with a leading colon.
+    """Return settings in the command line's notation, with a leading colon unless they are empty.
 
     >>> written_settings({"length_scale": 0.5, "fit_warm_start": True, "stations": [4, 8]})
     ':length_scale=0.5,fit_warm_start=true,stations=[4,8]'

@@ -1,11 +1,12 @@
-"""Conversion of objects to JSON-able nodes and arrays, and back from untrusted ones.
+"""Conversion of objects to JSON nodes and arrays, and back from untrusted files.
 
-A *node* is ``[kind, content, ...]`` and refers to others by their number, so shared objects and
-arrays that share memory stay shared, and a loaded agent continues bit for bit.
+A *node* is ``[kind, content, ...]``. It refers to other nodes by their numbers, so that shared
+objects and arrays with shared memory stay shared, and a loaded agent continues bit for bit.
 
-Reading nodes runs no constructor, calls no method and imports nothing: it makes empty objects of
-classes that are imported already, of :data:`TRUSTED` modules or of the package of the root, and
-sets their attributes. Its time and memory are bounded by the actual size of nodes and arrays.
+Restoring runs no constructor or method of the classes that a file names, and imports nothing. It
+creates empty objects and sets their attributes. Their classes must already be imported, from a
+module of :data:`TRUSTED` or from the package of the root object. Time and memory are bounded by the
+actual size of the nodes and arrays.
 """
 
 from __future__ import annotations
@@ -28,25 +29,29 @@ from agents.checks import require
 from agents.errors import CodedError
 
 MAX_ARMS = 100_000
+"""Largest number of arms in the problem of a saved agent."""
 TRUSTED = ("agents.base", "agents.gp.", "agents.zoo.", "agents.auto.")
-"""Modules of this package whose classes may be named. None of them accesses files when attributes
-are used."""
+"""Modules of this package whose classes a file may name. None of these classes accesses files when
+its attributes are used."""
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+"""Bit generators of NumPy that a file may name."""
 PLAIN = (bool, int, float, str, type(None))
+"""Types whose values are stored in nodes unchanged."""
 SCALARS = {np.dtype(code).name: np.dtype(code).type for code in "?bhilBHILefd"}
+"""Types of NumPy scalars by name."""
 
 Arrays = dict[str, NDArray[Any]]
 
 
 class SavedAgentError(CodedError, ValueError):
-    """Invalid file of a saved agent, or an agent that cannot be saved."""
+    """Raised if an agent cannot be saved, or if a file is not a valid saved agent."""
 
 
 def pack(value: Any, arrays: Arrays) -> dict[str, Any]:
-    """Return an agent, or any of its parts, as a JSON-able header; add its arrays to ``arrays``.
+    """Return a JSON header that describes an object; add the arrays of the object to ``arrays``.
 
     Raises:
-        SavedAgentError: If something in it cannot be saved.
+        SavedAgentError: If a part of the object cannot be saved.
     """
     writer = _Writer(value, arrays)
     writer.reference(value, type(value).__name__)
@@ -54,28 +59,28 @@ def pack(value: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def unpack(header: dict[str, Any], arrays: Arrays, cls: type[Any]) -> Any:
-    """Return the object that was packed, as one of class ``cls``.
+    """Return the packed object, which must be of class ``cls``.
 
     Raises:
-        SavedAgentError: If it was packed by another version of this package, or is not an object
-            of known classes.
+        SavedAgentError: If the object was packed by a different version of this package, is not of
+            class ``cls``, or contains objects of unknown classes.
     """
     if header["version"] != _version():
         raise SavedAgentError(
             "wrong-version",
-            f"it was written by version {header['version']} of periodic-gp, "
-            f"and this is version {_version()}",
+            f"the agent was saved by periodic-gp {header['version']}, "
+            f"but this is periodic-gp {_version()}",
         )
     restored = _Reader(header["nodes"], arrays, cls).value([0])
     if not isinstance(restored, cls):
         raise SavedAgentError(
-            "wrong-class", f"it contains {restored!r:.60}, not an object of {place_of(cls)}"
+            "wrong-class", f"expected an object of class {place_of(cls)}, got {restored!r:.60}"
         )
     return restored
 
 
 def place_of(cls: type[Any]) -> str:
-    """Return a class as ``module:Class``."""
+    """Return the place of a class, ``module:Class``."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
@@ -87,7 +92,7 @@ class _Writer:
         self._root, self._arrays = root, arrays
         self._known: dict[
             int, tuple[int, Any]
-        ] = {}  # with the object, so that its id is not reused
+        ] = {}  # keeps the object alive, so that its id is not reused
 
     def reference(self, value: Any, path: str) -> Any:
         """Return a plain value unchanged, or ``[number of its node]`` for other objects."""
@@ -126,10 +131,11 @@ class _Writer:
         return [self.reference(value, f"{path}[{i}]") for i, value in enumerate(values)]
 
     def _array(self, value: NDArray[Any], path: str) -> list[Any]:
-        """Return a node of an array or of a view."""
+        """Return the node of an array, or of a view of another array."""
         if value.dtype.kind not in "biuf":
             raise SavedAgentError(
-                "cannot-save", f"cannot save {path}: it is an array of {value.dtype}"
+                "cannot-save",
+                f"cannot save {path}: an array must hold bools or real numbers, got {value.dtype}",
             )
         owner = value
         while isinstance(owner.base, np.ndarray):
@@ -168,7 +174,7 @@ class _Reader:
         self._made: dict[int, Any] = {}
 
     def value(self, reference: Any) -> Any:
-        """Return the object of a reference."""
+        """Return the object to which a reference points, or a plain value unchanged."""
         if not isinstance(reference, list):
             return reference
         (number,) = reference
@@ -183,7 +189,11 @@ class _Reader:
                 return stored.transpose(np.argsort(axes)) if axes != sorted(axes) else stored
             case ["view", owner, offset, shape, strides]:
                 memory = _memory(self.value(owner))
-                require(math.prod(shape) <= memory.size, "a view must be part of an array", shape)
+                require(
+                    math.prod(shape) <= memory.size,
+                    "a view must not be larger than its array",
+                    shape,
+                )
                 return np.ndarray(shape, memory.dtype, memory, offset, strides)
             case ["scalar", kind, number_]:
                 return SCALARS[kind](number_)
@@ -204,9 +214,7 @@ class _Reader:
             case ["slice", *ends]:
                 return slice(*ends)
             case ["discrete", n]:
-                require(
-                    0 < n <= MAX_ARMS, f"a saved problem must have at most {MAX_ARMS:,} arms", n
-                )
+                require(0 < n <= MAX_ARMS, f"a saved problem must have 1 to {MAX_ARMS:,} arms", n)
                 return spaces.Discrete(n)
             case ["box", low, high]:
                 low, high = self.value(low), self.value(high)
@@ -219,7 +227,7 @@ class _Reader:
                     object.__setattr__(made, name, self.value(item))
                 return made
         raise SavedAgentError(
-            "damaged-file", f"it has an unknown node, {self._nodes[number]!r:.60}"
+            "damaged-file", f"the file contains an unknown node, {self._nodes[number]!r:.60}"
         )
 
     def _class(self, number: int, place: str) -> Any:
@@ -227,14 +235,17 @@ class _Reader:
         if cls is None:
             raise SavedAgentError(
                 "unknown-class",
-                f"it contains an object of {place}, which is not an imported class of this "
+                f"the file contains an object of {place}, which is not an imported class of this "
                 "package or of the agent's package",
             )
         return cls
 
 
 def _trusted_class(place: str, root_class: type[Any]) -> type[Any] | None:
-    """Return an imported class of this package or of the root's package, or None."""
+    """Return the class at a place if it is trusted and imported, otherwise None.
+
+    Classes of the package of the root are trusted, as are classes of :data:`TRUSTED` modules.
+    """
     module, _, qualname = place.partition(":")
     package = root_class.__module__.partition(".")[0]
     is_own = package != "agents" and f"{module}.".startswith(f"{package}.")
@@ -245,12 +256,12 @@ def _trusted_class(place: str, root_class: type[Any]) -> type[Any] | None:
 
 
 def _order(array: NDArray[Any]) -> list[int]:
-    """Return the axes of an array from the slowest to the fastest."""
+    """Return the axes of an array by decreasing stride."""
     return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
 
 
 def _memory(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with its axes in the order of its memory."""
+    """Return an array with its axes by decreasing stride, as they are in memory."""
     memory: NDArray[Any] = array.transpose(_order(array))
     return memory
 

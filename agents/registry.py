@@ -2,13 +2,14 @@
 
 An agent is named in one of three ways, each optionally followed by a colon and settings:
 
-- ``periodic-gp-ucb`` or ``periodic-gp-ucb:time_length_scale=1,beta=constant:2``: registered in
-  :data:`BUILT_IN`, or by another package through the entry-point group ``periodic_gp.agents``;
+- ``periodic-gp-ucb`` or ``periodic-gp-ucb:time_length_scale=1,beta=constant:2``: a name that is
+  registered in :data:`BUILT_IN`, or by another package in the entry-point group
+  ``periodic_gp.agents``;
 - ``package.module:Class`` or ``package.module:Class:setting=3``;
 - ``path/to/file.py:Class`` or ``path/to/file.py:Class:setting=3``.
 
-The class or function behind a name is called with ``(problem, rng, **settings)`` and returns an
-agent. Listing names imports no agent.
+The named class or function is called with ``(problem, rng, **settings)`` and returns an agent.
+Listing the names imports no agent.
 """
 
 from __future__ import annotations
@@ -37,16 +38,16 @@ from agents.notation import NotationError, parse_settings, written_settings
 GROUP = "periodic_gp.agents"
 """Entry-point group by which other packages register agents."""
 GENERIC_RL = "generic RL"
-"""Family of the reinforcement-learning agents, which have protocols of their own."""
+"""Family of the reinforcement-learning agents, which have separate protocols."""
 
 
 class Entry(NamedTuple):
-    """An agent of this package.
+    """Registration of an agent of this package.
 
     Attributes:
-        place: Its class, as ``package.module:Class``.
+        place: Class of the agent, as ``package.module:Class``.
         family: Group of related methods, such as "GP, periodic".
-        pretrained_by: Settings that, if given, provide knowledge from earlier data.
+        pretrained_by: Settings that give the agent knowledge from earlier data.
     """
 
     place: str
@@ -114,7 +115,7 @@ _PATH = re.compile(r"^(?P<place>[^:]+):(?P<name>[A-Za-z_]\w*)(?::(?P<settings>.*
 
 
 class UnknownAgentError(CodedError, ValueError):
-    """Unknown name of an agent, or a module or file without the agent."""
+    """Raised if an agent cannot be found, or cannot be created with its settings."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class AgentSpec:
 
     @classmethod
     def parse(cls, text: str) -> AgentSpec:
-        """Parse the command line's notation."""
+        """Return the spec of an agent from the command line's notation."""
         name, _, settings = text.partition(":")
         if text.endswith(":"):
             raise UnknownAgentError(
@@ -139,7 +140,9 @@ class AgentSpec:
         if name not in BUILT_IN and name not in names():
             match = _PATH.match(text)
             if match is None and name.endswith(".py"):
-                raise UnknownAgentError("missing-class", f"the class is missing: give {name}:Class")
+                raise UnknownAgentError(
+                    "missing-class", f"the class is missing in {text!r}: write {name}:Class"
+                )
             if match is None:
                 raise UnknownAgentError("unknown-agent", _unknown(name))
             name = f"{match['place']}:{match['name']}"
@@ -158,11 +161,11 @@ class AgentSpec:
         rng: Rng,
         learned: Mapping[str, NDArray[Any]] | None = None,
     ) -> Agent:
-        """Make a new agent, or one with the result of its training."""
+        """Return a new agent, untrained or initialised with the result of its training."""
         factory = find_class(self.name)
         if not callable(factory):
             raise UnknownAgentError(
-                "not-an-agent", f"{self.name} is not a class or function that makes an agent"
+                "not-an-agent", f"{self.name} must be a class or a function that makes an agent"
             )
         self.check_settings(settings_of(factory))
         agent: Agent = (
@@ -172,7 +175,8 @@ class AgentSpec:
         )
         if not isinstance(agent, Agent):
             raise UnknownAgentError(
-                "not-an-agent", f"{self.name} does not make an agent: it needs act() and update()"
+                "not-an-agent",
+                f"{self.name} does not make an agent: it must have the methods act() and update()",
             )
         return agent
 
@@ -180,24 +184,24 @@ class AgentSpec:
     def pretrained(self) -> bool:
         """True if the settings give a built-in agent knowledge from earlier data.
 
-        Users declare the track of their own agents themselves.
+        It is False for all other agents, whose track their users declare.
         """
         entry = next((e for n, e in BUILT_IN.items() if self.name in (n, e.place)), None)
         by = entry.pretrained_by if entry else ()
         return any(self.settings.get(setting) is not None for setting in by)
 
     def trainable(self) -> Trainable:
-        """Return the class of the agent, if it can be trained."""
+        """Return the class of the agent; raise an error if it cannot be trained."""
         agent_class = find_class(self.name)
         if not isinstance(agent_class, Trainable):
             raise UnknownAgentError(
                 "not-trainable",
-                f"{self.name} cannot be trained: it has no train() and after_training()",
+                f"{self.name} cannot be trained: it must have both train() and after_training()",
             )
         return agent_class
 
     def check_settings(self, allowed: dict[str, Any] | None) -> None:
-        """Raise an error for unknown or missing settings; None allows all."""
+        """Raise an error for unknown or missing settings; ``allowed=None`` allows all settings."""
         if allowed is None:
             return
         for setting in (name for name in self.settings if name not in allowed):
@@ -211,7 +215,8 @@ class AgentSpec:
         for setting, default in allowed.items():
             if default is REQUIRED and setting not in self.settings:
                 raise UnknownAgentError(
-                    "missing-setting", f"{self.name} needs a setting: {self.name}:{setting}=..."
+                    "missing-setting",
+                    f"{self.name} requires a value of {setting!r}: write {self.name}:{setting}=...",
                 )
 
 
@@ -227,25 +232,25 @@ REQUIRED = Required()
 
 @lru_cache(maxsize=256)
 def settings_of(factory: Any) -> dict[str, Any] | None:
-    """Return names and defaults of an agent's settings, or None if it takes any.
+    """Return the names and defaults of an agent's settings, or None if it accepts any setting.
 
-    A parameter ``**common`` is resolved in the base classes.
+    If an ``__init__`` has a parameter ``**common``, the settings of the base classes are included.
     """
     makers = _makers(factory)
-    # Parameters without a default in a base class are set by its subclasses.
+    # Base-class parameters without a default are not settings, since subclasses pass them.
     settings = _without_default(makers[0], 3 if inspect.isclass(factory) else 2)
     for maker in makers:
         parameters = inspect.signature(maker).parameters.values()
         for p in parameters:
             if p.default is not p.empty:
-                settings.setdefault(p.name, p.default)  # a subclass may have another default
+                settings.setdefault(p.name, p.default)  # the default of a subclass takes precedence
         if all(p.kind is not p.VAR_KEYWORD for p in parameters):
             return settings
     return None
 
 
 def _makers(factory: Any) -> list[Any]:
-    """Return the function itself, or the ``__init__`` of a class and of its bases."""
+    """Return a list of the function itself, or of each ``__init__`` of a class and its bases."""
     if not inspect.isclass(factory):
         return [factory]
     parts = [vars(part) for part in inspect.getmro(factory)]
@@ -253,47 +258,50 @@ def _makers(factory: Any) -> list[Any]:
 
 
 def _without_default(maker: Any, first: int) -> dict[str, Any]:
-    """Return the settings without a default; ``first`` is the first parameter of settings."""
+    """Return the settings without a default; ``first`` is the index of the first setting."""
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     own = list(inspect.signature(maker).parameters.values())[first:]
     return {p.name: REQUIRED for p in own if p.default is p.empty and p.kind not in several}
 
 
 def make_agent(text: str, problem: Problem, rng: Rng) -> Agent:
-    """Make an agent from the command line's notation."""
+    """Return a new agent, given in the command line's notation."""
     return AgentSpec.parse(text).make(problem, rng)
 
 
 def is_built_in(name: str) -> bool:
-    """Return whether an agent of this package has this name."""
+    """Return whether an agent of this package has the given name."""
     return name in BUILT_IN
 
 
 def online_names() -> list[str]:
-    """Return the agents of this package that learn during evaluation: all but generic RL."""
+    """Return the names of all agents of this package except those of generic RL."""
     return [name for name, entry in BUILT_IN.items() if entry.family != GENERIC_RL]
 
 
 def names() -> dict[str, str]:
-    """Return all names with the places of their classes: built-in first, then plugins."""
+    """Return the places of all agents by name, built-in agents first, then plugins."""
     ours = {name: entry.place for name, entry in BUILT_IN.items()}
-    return ours | _plugins(entry_points) | ours  # a plugin cannot take over a built-in name
+    return ours | _plugins(entry_points) | ours  # a plugin cannot override a built-in name
 
 
 @lru_cache(maxsize=1)
 def _plugins(find: Callable[..., Any]) -> dict[str, str]:
-    """Return agents of other packages; cached, since it reads the metadata of all packages."""
+    """Return the places of the agents of other packages by name.
+
+    The result is cached, since this function reads the metadata of all installed packages.
+    """
     return {point.name: point.value for point in find(group=GROUP)}
 
 
 def place_of(name: str) -> str:
-    """Return the place of a registered name; any other name is a place itself."""
+    """Return the place of a registered agent; return any other name unchanged, as a place."""
     own = BUILT_IN.get(name)
     return own.place if own else _plugins(entry_points).get(name, name)
 
 
 def find_class(name: str) -> Callable[..., Any] | Any:
-    """Return the class or function of a name or a ``place:Class``."""
+    """Return the class or function of an agent, given by its name or as ``place:Class``."""
     place, _, attribute = place_of(name).partition(":")
     if not attribute:
         raise UnknownAgentError("unknown-agent", _unknown(name))
@@ -312,12 +320,13 @@ def find_class(name: str) -> Callable[..., Any] | Any:
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise UnknownAgentError(
             "cannot-import",
-            f"cannot find the agent {name!r}: {type(error).__name__}: {error} "
+            f"cannot import the agent {name!r}: {type(error).__name__}: {error} "
             f"({where.filename}, line {where.lineno})",
         ) from error
     if not hasattr(module, attribute):
         raise UnknownAgentError(
-            "unknown-class", f"cannot find the agent {name!r}: {place} has no {attribute!r}"
+            "unknown-class",
+            f"cannot find the agent {name!r}: {place} does not define {attribute!r}",
         )
     factory = getattr(module, attribute)
     if not callable(factory):
@@ -341,5 +350,5 @@ def describe(name: str) -> str:
 
 def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names())}"
+    hint = f"did you mean {' or '.join(close)}?" if close else "'periodic-gp agents' lists them all"
     return f"there is no agent {name!r}; {hint}"

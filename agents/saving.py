@@ -1,8 +1,8 @@
-"""Saving agents to files, and loading them without trusting the file.
+"""Saving of agents to files, and loading from files that are not trusted.
 
-A saved agent is a safetensors file: its arrays, and one JSON header that lists its objects
-(:mod:`agents.objects`). Loading runs no code that the file names, and takes time and memory in
-proportion to the size of the file.
+A saved agent is a safetensors file. It contains the arrays of the agent and one JSON header that
+lists its objects (:mod:`agents.objects`). Loading runs no code that the file names, and takes time
+and memory in proportion to the size of the file.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from agents.checks import require
 from agents.objects import Arrays, SavedAgentError, pack, place_of, unpack
 
 FORMAT = "periodic-gp agent"
+"""Name of the format in the metadata of a file."""
 MAX_BYTES = 2**30
-"""Largest file that ``load`` accepts."""
+"""Maximum size of a file that ``load`` accepts."""
 MAX_HEADER_BYTES = 2**25
-"""Largest header, since parsed JSON needs many times its length in memory."""
+"""Maximum size of a header, since parsed JSON takes many times its length in memory."""
 MAX_NUMBER = 10**9
-"""Largest whole number among the settings of a saved agent."""
+"""Largest magnitude of a whole number among the settings of a saved agent."""
 
 Self = TypeVar("Self", bound="Saveable")
 
 
 class Saveable:
-    """Base of agents that can be saved; every attribute is saved.
+    """Base of agents that can be saved with all their attributes.
 
-    Attributes may be numbers, strings, None, arrays, random generators, lists, tuples, sets, deques
-    and dictionaries of these, and objects of classes of the agent's own package. Functions and
-    classes cannot be saved: make them methods, or attributes of the class.
+    An attribute may be a number, a string, None, an array, a random generator, an object of a class
+    of the agent's own package, or a list, tuple, set, deque or dictionary of these. Functions and
+    classes cannot be saved: define them as methods or as attributes of the class.
 
     Args:
         problem: Description of the problem.
@@ -54,34 +55,38 @@ class Saveable:
     _settings: dict[str, Any]
 
     def __new__(cls: type[Self], problem: Problem, rng: Rng, **settings: Any) -> Self:
-        """Store the arguments, so that subclasses need not."""
+        """Store the arguments, so that subclasses do not have to store them."""
         agent = super().__new__(cls)
         agent._problem, agent._rng, agent._settings = problem, rng, settings
         return agent
 
     def save(self, path: str | Path) -> None:
-        """Write the agent to a file that ``load`` reads; an error leaves an old file unchanged.
+        """Write the agent to a file for ``load``; an error leaves an existing file unchanged.
 
         Raises:
-            SavedAgentError: If an attribute cannot be saved.
+            SavedAgentError: If an attribute cannot be saved, or if the agent is too large.
         """
         arrays: Arrays = {}
         header = json.dumps({"agent": self.name, **pack(self, arrays)})
         about = {"format": FORMAT, "header": header, "digest": _digest(header, arrays)}
         data = to_bytes(arrays, about)
+        # The file stores the header as a string within JSON, where escapes can double its length.
         if len(data) > MAX_BYTES or len(header) > MAX_HEADER_BYTES // 2:
             raise SavedAgentError(
-                "file-too-large", f"cannot save {str(path)!r}: the agent is too large"
+                "file-too-large",
+                f"cannot save {str(path)!r}: the agent takes {len(data):,} bytes (its header "
+                f"{len(header):,}), but at most {MAX_BYTES:,} bytes (header "
+                f"{MAX_HEADER_BYTES // 2:,}) are allowed",
             )
         _write_atomically(Path(path), data)
 
 
 def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
-    """Return a saved agent, which continues exactly where it was saved.
+    """Return a saved agent, which continues exactly from its saved state.
 
     Args:
-        path: The file.
-        agent_class: The class of the agent, if it is not registered. Files can name only registered
+        path: Path of the file.
+        agent_class: Class of the agent, if it is not registered. A file can name only registered
             agents, not modules to import.
 
     Raises:
@@ -92,20 +97,20 @@ def load(path: str | Path, agent_class: type[Saveable] | None = None) -> Any:
         agent = unpack(header, arrays, agent_class or _registered(header))
         for setting, value in agent._settings.items():
             too_large = isinstance(value, int) and abs(value) > MAX_NUMBER
-            require(not too_large, f"{setting} must be at most {MAX_NUMBER:,}", value)
+            require(not too_large, f"{setting} must be at most {MAX_NUMBER:,} in magnitude", value)
         return agent
     except SavedAgentError as error:
         raise SavedAgentError(error.code, f"cannot load {str(path)!r}: {error}") from None
     except Exception as error:  # a malicious file can fail anywhere
         raise SavedAgentError(
             "damaged-file",
-            f"cannot load {str(path)!r}: damaged, or not a saved agent "
+            f"cannot load {str(path)!r}: the file is damaged, or is not a saved agent "
             f"({type(error).__name__}: {error})",
         ) from None
 
 
 def _registered(header: dict[str, Any]) -> type[Saveable]:
-    """Return the class of a registered agent."""
+    """Return the class of the registered agent that a header names."""
     from agents.registry import find_class, names
 
     name = header["agent"]
@@ -114,8 +119,8 @@ def _registered(header: dict[str, Any]) -> type[Saveable]:
         return cls
     raise SavedAgentError(
         "unknown-agent",
-        f"it was saved by {header['class']}, which is not registered under {name!r}: "
-        "load it with load(path, agent_class=...)",
+        f"the agent is of class {header['class']}, which is not registered under {name!r}: "
+        "call load(path, agent_class=...)",
     )
 
 
@@ -127,7 +132,7 @@ def _digest(header: str, arrays: Arrays) -> str:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    """Write a file by renaming a temporary one, so that readers never see a part."""
+    """Write a temporary file and rename it, so that readers never see an incomplete file."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot save {str(path)!r}: the folder {str(path.parent)!r} does not exist"
@@ -150,16 +155,23 @@ def _read(path: Path) -> tuple[dict[str, Any], Arrays]:
         raise SavedAgentError("file-not-found", "the file does not exist")
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise SavedAgentError("file-too-large", f"larger than {MAX_BYTES:,} bytes")
+        raise SavedAgentError(
+            "file-too-large", f"the file has {size:,} bytes, but at most {MAX_BYTES:,} are allowed"
+        )
     with path.open("rb") as start:
         header_bytes = int.from_bytes(start.read(8), "little")
     if header_bytes > min(size, MAX_HEADER_BYTES):
-        raise SavedAgentError("wrong-format", "not a saved agent, or one with too large a header")
+        raise SavedAgentError(
+            "wrong-format",
+            f"the file is not a saved agent, or its header exceeds {MAX_HEADER_BYTES:,} bytes",
+        )
     with safe_open(path, framework="numpy") as file:
         about = file.metadata() or {}
         arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     if about.get("format") != FORMAT:
-        raise SavedAgentError("wrong-format", "not a saved agent")
+        raise SavedAgentError("wrong-format", "the file is not a saved agent")
     if about["digest"] != _digest(about["header"], arrays):
-        raise SavedAgentError("damaged-file", "its content is damaged")
+        raise SavedAgentError(
+            "damaged-file", "the file is damaged: its content does not match its digest"
+        )
     return json.loads(about["header"]), arrays

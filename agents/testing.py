@@ -36,9 +36,10 @@ def example_problem(kind: str) -> Problem:
     """Return a small problem.
 
     Args:
-        kind: "finite" (actions with coordinates), "arms" (without), "box" (a line), "plane", or
-            "warm" (finite, with past decisions and unknown noise). "finite" and "box" have an
-            unknown horizon, so that GP agents choose the engine for long runs.
+        kind: "finite" (arms with coordinates), "arms" (arms without coordinates), "box" (a box with
+            one dimension), "plane" (a box with two dimensions), or "warm" (as "finite", but with a
+            warm start, and with an unknown noise and reward scale). The problems "finite" and "box"
+            have an unknown horizon, so that GP agents choose the engine for long runs.
     """
     one_of("kind", kind, KINDS)
     observation_space = spaces.Box(
@@ -69,7 +70,7 @@ def example_problem(kind: str) -> Problem:
 
 
 def example_reward(kind: str, action: Any, t: float) -> float:
-    """Return a periodic mean reward, whose best action oscillates."""
+    """Return the mean reward of an action at time t; the best action oscillates."""
     place = np.sum(action) / 2.0 - 1.0 if kind in ("finite", "arms", "warm") else np.mean(action)
     return float(-((place - 0.8 * np.sin(2 * np.pi * t / PERIOD)) ** 2))
 
@@ -81,15 +82,18 @@ def observe(t: float) -> Array:
 
 
 def _same(actions: list[Any], expected: list[Any], broken: str) -> None:
-    """Fail with a message and the first different action unless all actions are equal."""
+    """Raise an AssertionError that names the first different action unless all are equal."""
     for step, (action, wanted) in enumerate(zip(actions, expected, strict=True)):
-        assert np.array_equal(action, wanted), f"{broken} (step {step}: {action}, not {wanted})"
+        assert np.array_equal(action, wanted), (
+            f"{broken} (step {step}: expected {wanted}, got {action})"
+        )
 
 
 class AgentContract:
-    """Contract tests. Override ``make``, and ``problems`` if not all kinds are supported.
+    """Contract tests for an agent.
 
-    Actions are whole numbers, or vectors with entries in [-1, 1] (float32 or float64).
+    Override ``make``. If the agent does not support all kinds of problems, override ``problems``,
+    too. Actions must be whole numbers, or vectors with entries in [-1, 1] (float32 or float64).
     """
 
     problems: tuple[str, ...] = KINDS
@@ -105,7 +109,7 @@ class AgentContract:
     def _run(
         self, kind: str, agent: Agent, start: int, stop: int, *, missing: bool = False
     ) -> list[Any]:
-        """Run some steps and return the actions; with ``missing``, NaN precedes each reward."""
+        """Return the actions of some steps; if ``missing``, a NaN precedes every reward."""
         noise = np.random.default_rng(1).normal(0.0, 0.1, HORIZON)
         space, actions = example_problem(kind).action_space, []
         space.seed(0)
@@ -118,7 +122,7 @@ class AgentContract:
         return actions
 
     def recorded(self, kind: str) -> list[Any]:
-        """Return the actions of an undisturbed agent; override it to share them between tests."""
+        """Return the actions of an undisturbed agent; override it to compute them only once."""
         return self._run(kind, self._fresh(kind)[1], 0, STEPS)
 
     def test_is_an_agent(self) -> None:
@@ -136,7 +140,7 @@ class AgentContract:
         """The generator is the only source of randomness."""
         for kind in self.problems:
             again = self._run(kind, self._fresh(kind)[1], 0, 10)
-            broken = f"{kind}: choices differ with equal generators"
+            broken = f"{kind}: two agents with equal generators chose differently"
             _same(again, self.recorded(kind)[:10], broken)
 
     def test_arguments_are_left_alone(self) -> None:
@@ -151,7 +155,7 @@ class AgentContract:
             _same([action], [original], f"{kind}: update modified the action")
 
     def test_asking_twice_is_allowed(self) -> None:
-        """Rewards between decisions are optional."""
+        """An agent can choose again before it has received a reward."""
         for kind in self.problems:
             problem, agent = self._fresh(kind)
             for t in (0, 0, 3):
@@ -161,11 +165,11 @@ class AgentContract:
         """A reward of NaN does not affect later choices."""
         for kind in self.problems:
             actions = self._run(kind, self._fresh(kind)[1], 0, 15, missing=True)
-            broken = f"{kind}: a reward of NaN affected the choice"
+            broken = f"{kind}: a reward of NaN affected a later choice"
             _same(actions, self.recorded(kind)[:15], broken)
 
     def test_late_and_unordered_rewards(self) -> None:
-        """Rewards may be ten steps late, in any order, and for actions of another policy."""
+        """Rewards may be up to ten steps late, in any order, and for actions of another policy."""
         for kind in self.problems:
             problem, agent = self._fresh(kind)
             problem.action_space.seed(0)
@@ -177,7 +181,7 @@ class AgentContract:
                 problem.checked(agent.act(observe(t)))
 
     def test_saved_agent_continues_exactly(self, tmp_path: Path) -> None:
-        """A saved and loaded agent makes the same choices."""
+        """A loaded agent makes the same choices as the saved agent."""
         for kind in self.problems:
             for start, stop in ((0, 5), (17, STEPS)):
                 _, agent = self._fresh(kind)
@@ -187,5 +191,5 @@ class AgentContract:
                 agent.save(tmp_path / "agent")
                 again = load(tmp_path / "agent", agent_class=type(agent))
                 actions = self._run(kind, again, start, stop)
-                broken = f"{kind}: a loaded agent differs from the saved one"
+                broken = f"{kind}: the loaded agent chose differently from the saved agent"
                 _same(actions, self.recorded(kind)[start:stop], broken)

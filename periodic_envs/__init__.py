@@ -1,6 +1,6 @@
 """Gymnasium environments with periodic rewards.
 
-Importing the package registers every id::
+Importing this package registers all environment ids::
 
     >>> import gymnasium as gym
     >>> import periodic_envs
@@ -25,12 +25,12 @@ from periodic_envs.registration import ids, register_world
 from periodic_envs.vector import PeriodicBanditVectorEnv
 from periodic_envs.world import World
 
-# Importing the modules in ``worlds`` registers one id each.
+# Importing a module of ``worlds`` registers the id of its world.
 for _module in iter_modules(worlds.__path__, f"{worlds.__name__}."):
     import_module(_module.name)
 
 WORLDS_VERSION = "0.1.0"
-"""Version of the worlds' draws; results of different versions are not comparable."""
+"""Version of the draws of all worlds; results of different versions are not comparable."""
 
 __all__ = [
     "WORLDS_VERSION",

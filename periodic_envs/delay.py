@@ -14,17 +14,18 @@ from periodic_envs import checks
 
 
 class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Delay the reward of each step, or lose it.
+    """Wrapper that delays the rewards of an environment, and loses some of them.
 
-    A step returns the sum of the rewards that arrive now, or 0.0, so the return of an episode is
-    the sum of all arrived rewards. ``info["arrived"]`` lists them as ``(t, action, reward)``, by
-    time of arrival, then by time of decision. Without a delay, the reward of a step arrives in the
-    same step. Rewards that have not arrived at the end of the episode are lost. ``info["open"]`` is
-    the number of pending rewards, without lost ones, and ``info["earned"]`` is the reward of the
-    decision just made. Other entries such as regret are not delayed.
+    A step returns the sum of the rewards that arrive in this step, or 0.0 if none arrives. The
+    return of an episode is therefore the sum of all rewards that have arrived. ``info["arrived"]``
+    lists the rewards that arrive in this step as ``(t, action, reward)``, in the order of their
+    decisions. Without a delay, the reward of a step arrives in the same step. Rewards that have not
+    arrived at the end of the episode are lost. ``info["open"]`` is the number of rewards that are
+    still to arrive, and ``info["earned"]`` is the reward of the current decision, whether or not
+    this reward has arrived. All other entries of ``info``, such as the regret, are not delayed.
 
-    Delays depend only on the seed, not on actions: all agents have the same delays, and another
-    ``delay`` shifts them by a constant.
+    Delays depend only on the seed, not on the actions. All agents therefore have the same delays,
+    and a different ``delay`` shifts all arrivals by the same number of steps.
 
     >>> env = DelayedReward(gym.make("PeriodicGP-Synthetic-v0"), delay=1)
     >>> _ = env.reset(seed=0)
@@ -33,16 +34,16 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     (0.0, 0)
 
     Args:
-        env: An environment of this suite.
-        delay: Fixed delay in steps.
-        random: Largest additional delay, uniform from 0 to this number.
+        env: Environment of this package.
+        delay: Fixed part of the delay, in steps.
+        random: Maximum of the random part of the delay, which is uniform on 0, ..., ``random``.
         lost: Probability that a reward is lost.
     """
 
     def __init__(
         self, env: gym.Env[Any, Any], *, delay: int = 0, random: int = 0, lost: float = 0.0
     ) -> None:
-        # Lets Gymnasium recreate the wrapper from its specification.
+        # Gymnasium recreates the wrapper from the arguments that are recorded here.
         RecordConstructorArgs.__init__(self, delay=delay, random=random, lost=lost)
         gym.Wrapper.__init__(self, env)
         self.delay = checks.whole("delay", delay, 0)
@@ -58,20 +59,20 @@ class DelayedReward(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Start an episode without pending rewards."""
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None:
-            # A different seed sequence from the world's.
+            # The first number makes this random stream different from that of the world.
             self._rng = np.random.default_rng([zlib.crc32(b"delay"), seed])
         self._steps, self._open = 0, []
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Make a decision and return the rewards that arrive now."""
+        """Make a decision and return the sum of the rewards that arrive in this step."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        # Both are always drawn, so that runs are paired.
+        # Both numbers are drawn in every step, so that runs with different actions are paired.
         extra, fate = int(self._rng.integers(0, self.random + 1)), self._rng.random()
         if fate >= self.lost:
             taken = np.array(action) if isinstance(action, np.ndarray) else action
             due = self._steps + self.delay + extra
-            # The step number breaks ties, since actions cannot be compared.
+            # The step number breaks ties, since actions may be arrays, which cannot be ordered.
             heapq.heappush(self._open, (due, self._steps, (info["t"], taken), float(reward)))
         arrived = []
         while self._open and self._open[0][0] <= self._steps:

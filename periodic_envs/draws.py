@@ -1,4 +1,4 @@
-"""Reward processes of many copies in shared arrays."""
+"""Reward processes of many copies of a world, stored in shared arrays."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from periodic_envs.process import (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Processes with finitely many actions, the batched ``FiniteProcess``.
+    """Reward processes of n copies with finitely many actions, the batched ``FiniteProcess``.
 
     Attributes:
-        tables: mean rewards (n, rows, actions).
-        rows: table row of each time, shape (T,) for all copies or (n, T).
-        periods: length of the season of each copy, shape (n,).
-        contexts: contexts before each step, shape (n, horizon + 1, c), or None.
-        warm_start: prior information in arrays with the copies first, or None.
-        courses: course of each copy's season, or None if it does not change.
+        tables: Mean rewards, shape (n, rows, actions).
+        rows: Table row of each time, shape (T,) if all copies share the rows, otherwise (n, T).
+        periods: Length of the season of each copy, shape (n,).
+        contexts: Contexts before each step, shape (n, horizon + 1, c), or None.
+        warm_start: Warm starts, in arrays whose first axis is the copies, or None.
+        courses: Course of the season of each copy, or None if the seasons do not change.
     """
 
     tables: Array
@@ -65,22 +65,23 @@ class Draws:
         return np.arange(len(self))
 
     def _row(self, t: int) -> Any:
-        """Return the table row of all copies at time t, or one for each copy, shape (n,)."""
+        """Return the table row at time t: one number for all copies, or an array of shape (n,)."""
         return self.rows[:, t] if self.rows.ndim == 2 else self.rows[t]
 
     def _entries(self, t: int) -> Array:
-        """Return the table entries (n, ...) at time t."""
+        """Return the table entries of all copies at time t, shape (n, ...)."""
         row = self._row(t)
         entries: Array = self.tables[:, row] if row.ndim == 0 else self.tables[self.copies, row]
         return entries
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
-        """Return the mean reward (n,) of action i in copy i."""
+        """Return the mean reward of action i in copy i at time t, shape (n,)."""
         mean: Array = self.tables[self.copies, self._row(t), actions]
         return mean
 
     def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
-        """Return the best actions (n, ...) and their mean rewards (n,)."""
+        """Return the best actions at time t, shape (n, ...), and their mean rewards, shape (n,)."""
+        # Times with the same rows have the same optimum, which is searched for only once.
         key = self._row(t).tobytes()
         if key not in self._optima:
             self._optima[key] = self._search(self._entries(t))
@@ -97,10 +98,13 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ContinuousDraws(Draws):
-    """Processes with actions in a box; ``tables`` are weights (n, rows, m).
+    """Reward processes of n copies with actions in a box.
+
+    The mean reward of an action is the scalar product of its m features with the weights in
+    ``tables``, which have shape (n, rows, m).
 
     Attributes:
-        bases: feature map of each copy.
+        bases: Feature map of each copy.
     """
 
     bases: Sequence[Basis]
@@ -113,12 +117,12 @@ class ContinuousDraws(Draws):
 
     @cached_property
     def _shared(self) -> Basis | None:
-        """Common feature map of all copies, or None."""
+        """Feature map that all copies share, or None if they do not share one."""
         first = self.bases[0]
         return first if all(basis is first for basis in self.bases) else None
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
-        """Return the mean reward (n,) of action i in copy i."""
+        """Return the mean reward of action i in copy i at time t, shape (n,)."""
         points, basis = actions.astype(np.float64), self._shared
         if basis is not None and basis.fundamental is not None:
             return self._polynomial(basis.fundamental * points[:, 0], t)
@@ -131,8 +135,8 @@ class ContinuousDraws(Draws):
 
     def _polynomial(self, angles: Array, t: int) -> Array:
         """Return ``Re sum_k (c_k - i s_k) z^k`` at ``z = exp(i angle)`` for every copy."""
-        # cos = (1 - u^2) / (1 + u^2) and sin = 2 u / (1 + u^2) with u = tan(angle / 2), |angle| <
-        # pi.
+        # One tangent replaces a cosine and a sine. With u = tan(angle / 2) and |angle| < pi:
+        # cos = (1 - u^2) / (1 + u^2), sin = 2 u / (1 + u^2).
         half = np.tan(angles / 2.0)
         squared = half * half
         below = 1.0 / (1.0 + squared)
@@ -148,7 +152,7 @@ class ContinuousDraws(Draws):
         return mean
 
     def _coefficients(self, t: int) -> NDArray[np.complex128]:
-        """Return ``c_k - i s_k`` (K, n): each step of Horner's rule reads contiguous memory."""
+        """Return ``c_k - i s_k``, shape (K, n), whose rows are contiguous for Horner's rule."""
         key = self._row(t).tobytes()
         if key in self._series:
             return self._series[key]
@@ -175,36 +179,36 @@ class ContinuousDraws(Draws):
 
 
 class OtherDraws(list[Any]):
-    """List of processes without tables, with the interface of :class:`Draws`."""
+    """List of reward processes without tables, with the interface of :class:`Draws`."""
 
     @property
     def periods(self) -> Array:
-        """Length of the season of each copy."""
+        """Length of the season of each copy, shape (n,)."""
         return np.array([process.period for process in self], dtype=np.float64)
 
     @property
     def contexts(self) -> Array | None:
-        """Contexts before each step."""
+        """Contexts before each step, shape (n, horizon + 1, c), or None."""
         return _contexts(self)
 
     @property
     def warm_start(self) -> WarmStart | None:
-        """Prior information."""
+        """Warm starts of all copies, or None."""
         return _warm_start(self)
 
     def mean(self, actions: NDArray[Any], t: int) -> Array:
-        """Return the mean reward (n,) of action i in copy i."""
+        """Return the mean reward of action i in copy i at time t, shape (n,)."""
         pairs = zip(self, actions, strict=True)
         return np.array([float(process.mean(action, t)) for process, action in pairs])
 
     def optimum(self, t: int) -> tuple[NDArray[Any], Array]:
-        """Return the best actions (n, ...) and their mean rewards (n,)."""
+        """Return the best actions at time t, shape (n, ...), and their mean rewards, shape (n,)."""
         actions, values = zip(*(process.optimum(t) for process in self), strict=True)
         return np.array(actions), np.array(values)
 
 
 def gather(processes: Sequence[RewardProcess]) -> Draws | OtherDraws:
-    """Combine processes that were drawn one by one."""
+    """Combine reward processes that were drawn separately, in shared arrays where possible."""
     finite = [p for p in processes if isinstance(p, FiniteProcess)]
     if len(finite) == len(processes):
         return Draws(tables=stack_tables([p.values for p in finite]), **_timelines(finite))
@@ -230,15 +234,18 @@ def _timelines(processes: Sequence[TabularProcess]) -> dict[str, Any]:
 
 
 def empty_tables(copies: int, rows: int, size: int) -> Array:
-    """Return uninitialised tables (copies, rows, size), stored row by row as steps read them."""
+    """Return uninitialised tables of shape (copies, rows, size).
+
+    A step reads one row of every copy, so the entries of this row are contiguous in memory.
+    """
     tables: Array = np.empty((rows, copies, size)).swapaxes(0, 1)
     return tables
 
 
 def stack_tables(tables: Sequence[Array]) -> Array:
-    """Return tables (rows, ...) of all copies as one (n, rows, ...), padded with zeros."""
+    """Stack the tables (rows, ...) of n copies into one array (n, rows, ...), padded with zeros."""
     first = tables[0]
-    if all(table is first for table in tables):  # a fixed process: one table for all
+    if all(table is first for table in tables):  # all copies have the same fixed process
         return np.broadcast_to(first, (len(tables), *first.shape))
     depth = max(len(table) for table in tables)
     stacked = np.zeros((len(tables), depth, *first.shape[1:]))

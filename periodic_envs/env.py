@@ -1,4 +1,4 @@
-"""One Gymnasium environment for every world."""
+"""Gymnasium environment that all worlds share."""
 
 from __future__ import annotations
 
@@ -25,38 +25,43 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     """Bandit with periodic rewards.
 
     At each step the agent observes the time, the phase of the season and, in some worlds, a
-    context, chooses an action ``a_t`` and receives ``y_t = f(a_t, t) + eps_t``. ``info`` has values
-    that the agent must not use: the regret ``max_a f(a, t) - f(a_t, t)`` and the best action.
+    context. The agent then chooses an action ``a_t`` and receives the reward
+    ``y_t = f(a_t, t) + eps_t``. ``info`` contains values that the agent must not use, such as the
+    regret ``max_a f(a, t) - f(a_t, t)`` and the best action.
 
-    All randomness of an episode is drawn at ``reset`` and depends only on the seed: agents meet the
-    same world and the same noise for the same seed. ``reset()`` without a seed draws the next world
-    of the same stream. With another horizon, the same seed begins identically, unless a world's
-    "Arguments" state otherwise.
+    All randomness of an episode is drawn at ``reset`` and depends only on the seed. All agents
+    therefore face the same world and the same noise on the same seed. ``reset()`` without a seed
+    draws the next episode from the same random stream. With a different horizon, an episode on the
+    same seed begins with the same steps, unless the section "Arguments" of the world states
+    otherwise.
 
-    ``info`` after ``step`` describes the decision just made (``t``, ``phase``, ``regret``,
-    ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``); after
-    ``reset`` it has the ``t`` and ``phase`` of the first decision and, where the world has prior
-    information, ``warm_start`` (arrays ``t``, ``action``, ``reward``), the one part of ``info``
-    that agents may use. If rewards come from data, both have ``data_source``, and ``reset`` also
-    has ``data_notes`` if the data were changed, for example by filling gaps. With ``regret=False``
-    the ``info`` of a step has only ``t`` and ``phase``, without a search for the best action, for
-    training on rewards alone.
+    After ``step``, ``info`` describes the decision just made (``t``, ``phase``, ``regret``,
+    ``cumulative_regret``, ``mean_reward``, ``optimal_reward``, ``optimal_action``). After
+    ``reset``, ``info`` contains the ``t`` and ``phase`` of the first decision. If the world has a
+    warm start, ``info`` then also contains ``warm_start`` (arrays ``t``, ``action``, ``reward``),
+    the only part of ``info`` that agents may use. If the rewards come from data, ``info`` contains
+    ``data_source`` after both methods. It contains ``data_notes`` after ``reset`` if the data were
+    changed, for example by filling gaps.
+
+    With ``regret=False`` the environment does not search for the best action, and the ``info`` of a
+    step contains only ``t``, ``phase`` and, for data, ``data_source``. This saves time in training
+    that uses only the rewards.
 
     Args:
-        world: a world, a reward process, or "module:Class" of a world (JSON-able).
-        horizon: steps in an episode; None for all steps of a world with data (see its "Episode
-            End"), or 200 in other worlds.
+        world: World, reward process, or "module:Class" of a world (which can be stored in JSON).
+        horizon: Number of steps in an episode. None means all steps of a world with data (see its
+            section "Episode End"), or 200 steps of any other world.
         noise: "gaussian", "student-t", "heteroscedastic", "poisson" or "none"; see ``Noise``.
-        noise_std: standard deviation of the noise.
-        noise_df: degrees of freedom of "student-t".
-        reveal_period: True to include the phase in observations.
+        noise_std: Standard deviation of the noise; ignored with "poisson" and "none".
+        noise_df: Degrees of freedom of "student-t", greater than 2.
+        reveal_period: True to include the phase in observations and the periods in ``public``.
         regret: True to include the regret and the best action of each step in ``info``.
-        render_mode: None, "rgb_array", "ansi" or "human" (needs the extra ``render``).
-        world_kwargs: arguments of the world, when it is given by name.
+        render_mode: None, "rgb_array", "ansi" or "human"; "human" needs the extra ``render``.
+        world_kwargs: Arguments of the world, if it is given as "module:Class".
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own convention)
-        # Available modes, since Gymnasium's checks try all of them.
+    metadata: dict[str, Any] = {  # noqa: RUF012 (a convention of Gymnasium)
+        # Gymnasium's checker tries all modes in this list, and "human" needs pygame.
         "render_modes": RENDER_MODES if find_spec("pygame") else RENDER_MODES[1:],
         "render_fps": 10,
     }
@@ -77,7 +82,10 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         if render_mode is not None:
             checks.one_of("render_mode", render_mode, RENDER_MODES)
             if not regret:
-                raise ValueError("render_mode needs regret=True")
+                raise ValueError(
+                    f"render_mode={render_mode!r} shows the regret and needs regret=True, "
+                    f"got regret={regret!r}"
+                )
         self.setup = Setup.of(
             world,
             horizon=horizon,
@@ -103,14 +111,14 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         """Public description of the world."""
         public = self.setup.public
         if self.setup.reveal_period and not public.periods and self.episode is not None:
-            # A random period that is revealed.
+            # The period is drawn at reset and revealed: report the period of this episode.
             return replace(public, periods=(float(self.episode.process.period),))
         return public
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Start an episode in a new world."""
+        """Start an episode in a new draw of the world."""
         super().reset(seed=seed)
         self.episode = self.setup.draw(self.np_random)
         self._step = 0
@@ -120,7 +128,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         return self.episode.observations[0].copy(), self.episode.reset_info()
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Make one decision."""
+        """Make one decision and return its reward."""
         episode, step = self.episode, self._step
         if episode is None or step >= self._horizon:
             raise ResetNeeded(
@@ -142,7 +150,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         return episode.observations[step].copy(), reward, False, step >= self._horizon, info
 
     def _checked(self, action: Any) -> Any:
-        """Return the action as an index or a float vector, if it is allowed."""
+        """Return the action as an index or a float vector; raise an error if it is not allowed."""
         if self._n_actions is not None:
             try:
                 index = operator.index(action)
@@ -161,9 +169,8 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
                 vector = np.empty(0)
         allowed = vector.shape == self._shape
         if allowed:
-            for (
-                entry
-            ) in vector.tolist():  # faster than NumPy for few entries; NaN fails the comparison
+            # A loop is faster than NumPy for few entries. NaN fails the comparison.
+            for entry in vector.tolist():
                 allowed = allowed and -1.0 <= entry <= 1.0
         if not allowed:
             raise InvalidAction(
@@ -173,9 +180,12 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         return vector
 
     def render(self) -> Any:
-        """Draw the landscape, the choices and the regret so far."""
+        """Render the mean rewards, the choices and the regret so far in the render mode."""
         if self.render_mode is None:
-            gym.logger.warn("render() does nothing: make the env with a render_mode")
+            gym.logger.warn(
+                "render() does nothing without a render_mode: pass one to gym.make(), such as "
+                "render_mode='rgb_array'"
+            )
             return None
         return self._render_frame()
 
@@ -188,11 +198,11 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         return self._viewer.show(self.render_mode, self.episode, self._history)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window if one is open."""
         if self._viewer is not None:
             self._viewer.close()
             self._viewer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # A window cannot be pickled; it is recreated when needed.
+        # A window cannot be pickled. The copy opens a new one when it needs a window.
         return {**self.__dict__, "_viewer": None}

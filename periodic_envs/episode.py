@@ -26,7 +26,7 @@ DEFAULT_HORIZON = 200
 
 @dataclass(frozen=True)
 class Setup:
-    """World with all settings that are constant over episodes."""
+    """World and all settings that are the same in every episode."""
 
     world: World
     horizon: int
@@ -39,12 +39,15 @@ class Setup:
         checks.truth("reveal_period", self.reveal_period)
         checks.truth("regret", self.regret)
         if self.origin is not None and self.horizon > self.origin.steps:
-            raise ValueError(f"horizon must be at most {self.origin.steps}, the steps of the data")
+            raise ValueError(
+                f"horizon must be at most {self.origin.steps}, the number of steps in the data, "
+                f"got {self.horizon}"
+            )
         self.world.check_horizon(self.horizon)
         if self.noise.kind == "poisson" and self.public.n_actions is None:
             raise ValueError(
-                "noise='poisson' needs a finite set of actions with non-negative mean rewards, "
-                f"unlike {type(self.world).__name__}; choose noise='gaussian'"
+                "noise='poisson' needs a finite set of actions with non-negative mean rewards, but "
+                f"the actions of {type(self.world).__name__} are a box: choose noise='gaussian'"
             )
 
     @classmethod
@@ -60,7 +63,7 @@ class Setup:
         regret: bool = True,
         **world_kwargs: Any,
     ) -> Setup:
-        """Return the setup of an environment's arguments."""
+        """Return the setup for the arguments of an environment."""
         scatter = Noise(noise, noise_std, noise_df)
         built = build_world(world, world_kwargs)
         if horizon is None:
@@ -69,12 +72,12 @@ class Setup:
 
     @cached_property
     def origin(self) -> Origin | None:
-        """Origin of the rewards, if they come from data."""
+        """Origin of the rewards, or None in worlds that do not replay or simulate measurements."""
         return self.world.origin
 
     @cached_property
     def public(self) -> PublicInfo:
-        """Public description of the world."""
+        """Public description of the world, without the periods if they are hidden."""
         public = self.world.public
         return public if self.reveal_period else replace(public, periods=())
 
@@ -87,20 +90,20 @@ class Setup:
         return ("t", *phase, *(numbered if named is None else named))
 
     def observation_space(self) -> spaces.Box:
-        """Return the space of observations: time unscaled, all else in [-1, 1]."""
+        """Return the space of observations: unscaled time, and all other entries in [-1, 1]."""
         first = self.public.first_step
         low, high = (np.full(len(self.observation_fields), b) for b in (-1.0, 1.0))
         low[0], high[0] = first, first + self.horizon
         return spaces.Box(low, high, dtype=np.float64)
 
     def action_space(self) -> Space:
-        """Return the indices, or the symmetric box that RL libraries recommend."""
+        """Return the action space: indices, or the symmetric box that RL libraries recommend."""
         if self.public.n_actions is not None:
             return spaces.Discrete(self.public.n_actions)
         return spaces.Box(-1.0, 1.0, (self.public.dim,), np.float32)
 
     def draw(self, rng: np.random.Generator) -> Episode:
-        """Draw everything random about one episode."""
+        """Draw one episode with all of its randomness."""
         process = self.world.draw(rng, self.horizon)
         noise = self.noise.draw(rng, process, self._times)
         observations = self._phases(process.period)
@@ -110,7 +113,7 @@ class Setup:
         return Episode(process, first, noise, observations, self.origin, self.regret)
 
     def draw_many(self, rngs: Sequence[np.random.Generator]) -> Batch:
-        """Draw an episode of every copy, each from its own generator."""
+        """Draw one episode for every copy, each from a separate generator."""
         draws = self.world.draw_many(rngs, self.horizon)
         noise = self.noise.draw_many(rngs, draws, self._times)
         periods = draws.periods
@@ -136,7 +139,10 @@ class Setup:
 
 @lru_cache(maxsize=8)
 def phase_table(first_step: int, horizon: int, period: float | None) -> Array:
-    """Return observations without contexts, a row for each time; episodes share them."""
+    """Return observations without contexts, one row for each time.
+
+    The table is read-only, since episodes share it.
+    """
     times = np.arange(first_step, first_step + horizon + 1, dtype=np.float64)
     columns = [times]
     if period is not None:
@@ -152,13 +158,14 @@ class Episode:
     """One draw of a world, and the regret so far.
 
     Attributes:
-        process: the world.
-        first_step: time of the first decision.
-        noise: errors to add, shape (T,), or rewards, shape (T, actions).
-        observations: before each step and after the last, shape (T + 1, fields).
-        origin: the origin of the rewards, if they come from data.
+        process: Reward process of the episode.
+        first_step: Time of the first decision.
+        noise: Errors to add to the mean rewards, shape (T,); with Poisson noise, the rewards of all
+            actions, shape (T, actions).
+        observations: Observations before each step and after the last, shape (T + 1, fields).
+        origin: Origin of the rewards, or None.
         regret: True to search for the best action of each step; otherwise the ``info`` of a step
-            has only ``t`` and ``phase``.
+            contains only ``t``, ``phase`` and, for data, ``data_source``.
     """
 
     process: RewardProcess
@@ -180,12 +187,12 @@ class Episode:
         return info | _origin_info(self.origin)
 
     def step_info(self, t: int, mean: float) -> dict[str, Any]:
-        """Return ``info`` after the decision at time ``t`` whose mean reward is ``mean``."""
+        """Return the ``info`` of the decision at time ``t`` whose mean reward is ``mean``."""
         process = self.process
         info: dict[str, Any] = {"t": t, "phase": t % process.period}
         if self.regret:
             action, best = process.optimum(t)
-            regret = best - mean if best > mean else 0.0  # negative only by round-off
+            regret = best - mean if best > mean else 0.0  # a negative difference is round-off
             self._total = total = self._total + regret
             info["regret"] = regret
             info["cumulative_regret"] = total
@@ -198,13 +205,14 @@ class Episode:
 
 
 class Batch:
-    """Episode of many copies; each entry of ``info`` is an array with a mask.
+    """Episodes of n copies; each entry of ``info`` is an array with a mask.
 
     Attributes:
-        draws: worlds; copy i receives action i.
-        first_step: time of the first decision.
-        noise: errors to add, shape (T, n), or rewards, shape (T, n, actions).
-        observations: shape (T + 1, n, fields).
+        draws: Reward processes; copy i receives action i.
+        first_step: Time of the first decision.
+        noise: Errors to add to the mean rewards, shape (T, n); with Poisson noise, the rewards of
+            all actions, shape (T, n, actions).
+        observations: Observations before each step and after the last, shape (T + 1, n, fields).
     """
 
     def __init__(
@@ -224,7 +232,7 @@ class Batch:
         self._periods = periods[0] if (periods == periods[0]).all() else periods
 
     def reward(self, mean: Array, actions: NDArray[Any], step: int) -> Array:
-        """Return the rewards received at a step."""
+        """Return the rewards of all copies at a step, shape (n,)."""
         noise = self.noise[step]
         rewards: Array = mean + noise if noise.ndim == 1 else noise[self._copies, actions]
         return rewards
@@ -239,7 +247,7 @@ class Batch:
         return self._masked(info)
 
     def step_info(self, t: int, mean: Array) -> dict[str, Any]:
-        """Return ``info`` after the decisions at time ``t``."""
+        """Return the ``info`` of the decisions at time ``t``, whose mean rewards are ``mean``."""
         info = self._clock(t)
         if self._regret:
             action, best = self.draws.optimum(t)
@@ -259,7 +267,7 @@ class Batch:
         return {"t": np.full(copies, t), "phase": np.full(copies, t % self._periods)}
 
     def _masked(self, entries: dict[str, Any]) -> dict[str, Any]:
-        """Return the entries, each with Gymnasium's mask of the copies that have it: all."""
+        """Return the entries with Gymnasium's masks; every copy has all entries."""
         masks = {f"_{key}": np.ones(len(self._copies), np.bool_) for key in entries}
         return entries | masks
 
@@ -272,23 +280,23 @@ def _origin_info(origin: Origin | None) -> dict[str, str]:
 
 
 class Described:
-    """Properties of an environment, of one copy or many, that describe its world."""
+    """Properties that describe the world of an environment, scalar or vectorised."""
 
     setup: Setup
     _spec: EnvSpec | None = None
 
     @property
     def horizon(self) -> int:
-        """Steps in an episode."""
+        """Number of steps in an episode."""
         return self.setup.horizon
 
     @property
     def spec(self) -> EnvSpec | None:
-        """Specification with the length of episodes, for wrappers.
+        """Specification with the length of episodes, which wrappers read.
 
         The environment truncates its episodes, so ``gym.make(id)`` adds no time limit. Environments
-        made from this specification have a time limit of the same length; for another horizon, use
-        ``gym.make(env.spec, horizon=500, max_episode_steps=500)``.
+        that are made from this specification have a time limit of the same length. For a different
+        horizon, use ``gym.make(env.spec, horizon=500, max_episode_steps=500)``.
         """
         return self._spec
 
@@ -305,20 +313,20 @@ class Described:
 
     @property
     def noise_std(self) -> float | None:
-        """Standard deviation of the noise, which agents may know."""
+        """Standard deviation of the noise for agents; None with "poisson" and "none"."""
         return self.setup.noise.public_std
 
     @property
     def data_source(self) -> str | None:
-        """The source of rewards that come from data, as in ``info["data_source"]``."""
+        """Value of ``info["data_source"]``, or None if ``info`` has no such entry."""
         return self.setup.origin.source if self.setup.origin else None
 
     @property
     def data_fingerprint(self) -> str | None:
-        """SHA-256 over all that fixes the rewards, if they come from data."""
+        """SHA-256 hash of the data or parameters that determine the rewards, or None."""
         return self.setup.origin.fingerprint if self.setup.origin else None
 
     @property
     def data_notes(self) -> tuple[str, ...]:
-        """Changes to the data as text, such as gaps that were filled."""
+        """Descriptions of changes to the data, such as gaps that were filled."""
         return self.setup.origin.notes if self.setup.origin else ()

@@ -1,4 +1,4 @@
-"""The data folder, and atomic writing of files."""
+"""Data folder, and functions that write files atomically."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DATA_VARIABLE = "PERIODIC_GP_DATA"
 
 
 def data_folder() -> Path:
-    """Return the folder of imported data: ``$PERIODIC_GP_DATA``, or one in the user's cache."""
+    """Return the folder of imported data, ``$PERIODIC_GP_DATA`` or a folder in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get(DATA_VARIABLE) or Path(cache) / "periodic-gp")
 
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary file beside ``path``, which replaces it at the end.
+    """Yield the path of a temporary file in the same folder, which replaces ``path`` at the end.
 
-    Readers of ``path`` see the old bytes or the new ones, never a part. After an error the
-    temporary file is removed.
+    Readers of ``path`` see either the old content or the new content, never a part of a file. After
+    an error the temporary file is removed.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:
@@ -39,20 +39,20 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old bytes or the new ones, never a part."""
+    """Write a file so that readers see either the old or the new content, never a part of it."""
     with whole_file(path) as part, part.open("xb") as file:
         file.write(data)
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """Write a file atomically, and return when it is on disk."""
+    """Write a file atomically, and return after the file is stored on disk."""
     write_atomically(path, data)
     settle(path.parent)
 
 
 def settle(folder: Path) -> None:
-    """Flush the entries of a folder to disk, if the system supports it."""
-    if os.name == "nt":  # folders cannot be opened there
+    """Flush the entries of a folder to disk, if the operating system supports this."""
+    if os.name == "nt":  # Windows cannot open a folder as a file
         return
     fd = os.open(folder, os.O_RDONLY)
     try:
@@ -62,7 +62,7 @@ def settle(folder: Path) -> None:
 
 
 def write_figure(figure: Any, path: Path, **settings: Any) -> None:
-    """Write a figure of Matplotlib atomically; ``settings`` are those of ``savefig``."""
+    """Write a Matplotlib figure atomically; ``settings`` are passed to ``savefig``."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format=path.suffix[1:].lower(), **settings)
     write_atomically(path, drawn.getvalue())

@@ -1,4 +1,4 @@
-"""Noise of rewards, drawn at reset so that it is independent of actions."""
+"""Noise of rewards, which is drawn at reset so that it does not depend on the actions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Noise:
     """Distribution of rewards around their mean.
 
     Attributes:
-        kind: "gaussian"; "student-t" with ``df`` degrees of freedom, scaled to the same standard
-            deviation; "heteroscedastic", Gaussian with a standard deviation that swings by a
-            factor of three within each season and has ``std`` as its root mean square;
-            "poisson", counts (finite actions with non-negative means; ``std`` is not used); or
-            "none": rewards are measurements with unknown noise.
-        std: standard deviation.
-        df: degrees of freedom of "student-t", above 2.
+        kind: "gaussian"; "student-t", which has ``df`` degrees of freedom and is scaled to the same
+            standard deviation; "heteroscedastic", which is Gaussian with a standard deviation that
+            varies by a factor of three within each season and has the root mean square ``std``;
+            "poisson", for rewards that are counts (it needs finitely many actions with non-negative
+            mean rewards); or "none", for rewards that are measurements and need no added noise.
+        std: Standard deviation; ignored with "poisson" and "none".
+        df: Degrees of freedom of "student-t", greater than 2.
     """
 
     kind: str = "gaussian"
@@ -42,16 +42,17 @@ class Noise:
 
     @property
     def public_std(self) -> float | None:
-        """Standard deviation for agents; None if it is not constant or not known."""
+        """Standard deviation of the noise for agents; None with "poisson" and "none"."""
         return None if self.kind in ("none", "poisson") else float(self.std)
 
     def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:
-        """Draw errors to add to the mean, shape (T,); for counts the rewards, shape (T, n)."""
+        """Draw the errors of the rewards, shape (T,), or Poisson rewards, shape (T, actions)."""
         if self.kind == "none":
             return np.zeros(len(times))
         if self.kind == "poisson":
             return _counts(rng, process, times)
         if self.kind == "student-t":
+            # Student's t distribution has the variance df / (df - 2).
             return self.std * math.sqrt(1.0 - 2.0 / self.df) * rng.standard_t(self.df, len(times))
         errors = self.std * rng.standard_normal(len(times))
         if self.kind == "heteroscedastic":
@@ -61,7 +62,7 @@ class Noise:
     def draw_many(
         self, rngs: Sequence[np.random.Generator], draws: Draws | OtherDraws, times: Array
     ) -> Array:
-        """Draw the noise of many copies, each from its generator: (T, copies) or (T, copies, n)."""
+        """Draw the noise of many copies, shape (T, copies) or (T, copies, actions)."""
         if self.kind == "none":
             return np.broadcast_to(0.0, (len(times), len(rngs)))
         if self.kind == "gaussian":
@@ -74,16 +75,16 @@ class Noise:
 
 
 def _swing(phase: Array) -> Array:
-    """Return 1 + sin/2, scaled to a mean square of one."""
+    """Return ``1 + sin(2 pi phase) / 2``, scaled to a mean square of 1."""
     return np.asarray((1.0 + 0.5 * np.sin(2.0 * np.pi * phase)) / np.sqrt(1.0 + 0.125))
 
 
 def _counts(rng: np.random.Generator, process: Any, times: Array) -> Array:
     if not isinstance(process, FiniteProcess) or process.values.min() < 0:
         raise ValueError(
-            "noise='poisson' needs a table of non-negative mean rewards, which this world lacks; "
-            "choose noise='gaussian'"
+            "noise='poisson' needs finitely many actions with non-negative mean rewards, which "
+            "this world does not have: choose noise='gaussian'"
         )
-    # Counts of all actions are drawn, so that comparisons are paired.
+    # The counts of all actions are drawn, so that agents with different choices are paired.
     means = process.values[process.rows[times.astype(np.intp)]]
     return rng.poisson(means).astype(np.float64)

@@ -1,7 +1,8 @@
 """Reward processes, independent of Gymnasium.
 
-A *world* (one class per file in :mod:`periodic_envs.worlds`) is a distribution; its ``draw``
-returns a *reward process*, which has the mean reward of every action at every time.
+A *world* (one class per file in :mod:`periodic_envs.worlds`) is a distribution of *reward
+processes*. A reward process defines the mean reward of every action at every time. The method
+``draw`` of a world returns a new reward process.
 """
 
 from __future__ import annotations
@@ -26,17 +27,19 @@ class PublicInfo:
     """Public description of a world, which agents may know in advance.
 
     Attributes:
-        n_actions: size of a finite action set, or None for the box [-1, 1]^dim.
-        dim: dimension of the action coordinates.
-        action_features: coordinates of each action of a finite set, shape (n_actions, dim).
-        action_names: name of each action of a finite set, or None.
-        action_half_width: one unit of a box action in the units of the length-scales.
-        periods: lengths of the seasons, the observed one first; empty if hidden.
-        context_dim: length of the context vector in the observation, each entry in [-1, 1].
-        first_step: time of the first decision.
-        reward_scale: prior mean and standard deviation of the mean rewards, as in the paper's prior
-            N(0, 1), or None.
-        context_names: names of the entries of the context, or None for ``context_0``, ...
+        n_actions: Size of a finite action set, or None for the box [-1, 1]^dim.
+        dim: Dimension of the action coordinates.
+        action_features: Coordinates of each action in a finite set, shape (n_actions, dim), or
+            None.
+        action_names: Name of each action in a finite set, or None.
+        action_half_width: Length of one unit of a box action, in the unit of the length-scales.
+        periods: Lengths of the seasons, in steps. The observation contains the phase of the first
+            season. The tuple is empty if the periods are hidden.
+        context_dim: Length of the context vector in the observation, whose entries are in [-1, 1].
+        first_step: Time of the first decision.
+        reward_scale: Prior mean and standard deviation of the mean rewards, for example (0, 1) for
+            the paper's prior N(0, 1), or None if they are unknown.
+        context_names: Names of the entries of the context, or None for ``context_0``, ...
     """
 
     n_actions: int | None
@@ -53,9 +56,15 @@ class PublicInfo:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Past pairs that every agent receives before it starts: arrays of equal length.
+    """Past actions and rewards that every agent receives before it starts.
 
-    For many copies the arrays have an axis more, the copies first.
+    The arrays have equal lengths. For many copies, the arrays have an additional first axis, which
+    is the copies.
+
+    Attributes:
+        t: Times of the past decisions.
+        action: Actions at these times.
+        reward: Rewards of these actions.
     """
 
     t: NDArray[np.int64]
@@ -63,25 +72,25 @@ class WarmStart:
     reward: Array
 
     def __getitem__(self, copy: int) -> WarmStart:
-        """Return the pairs of one of many copies."""
+        """Return the warm start of one copy."""
         return WarmStart(self.t[copy], self.action[copy], self.reward[copy])
 
     def as_info(self) -> dict[str, NDArray[Any]]:
-        """Return a fresh copy for ``info``."""
+        """Return the entry ``warm_start`` of ``info``, with copies of the arrays."""
         return {"t": self.t.copy(), "action": self.action.copy(), "reward": self.reward.copy()}
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Source of the rewards of a world that replays or imitates measurements.
+    """Origin of the rewards of a world that replays or simulates measurements.
 
     Attributes:
-        source: the value of ``info["data_source"]``: "measurements", "simulator", "file", ...
-        fingerprint: SHA-256 of all data that determine the rewards; results with different
-            fingerprints are not comparable.
-        steps: number of decisions with data.
-        replay: True if all episodes are equal, regardless of the seed.
-        notes: changes to the data as text, such as gaps that were filled.
+        source: Value of ``info["data_source"]``, such as "measurements", "simulator" or "file".
+        fingerprint: SHA-256 hash of the data or the simulator that determine the rewards. Results
+            with different fingerprints are not comparable.
+        steps: Number of decisions for which the world has rewards.
+        replay: True if all episodes are identical, regardless of the seed.
+        notes: Descriptions of changes to the data, such as gaps that were filled.
     """
 
     source: str
@@ -94,13 +103,13 @@ class Origin:
 class RewardProcess:
     """Realisation of a world: the mean reward of every action at every time.
 
-    Subclasses define ``period``, ``mean`` and ``optimum``, and ``public`` if they are used without
-    a world.
+    Subclasses define ``period``, ``mean`` and ``optimum``. They also define ``public`` if they are
+    used without a world.
 
     Attributes:
-        period: length of the season of which ``phase`` is taken.
-        contexts: observed contexts before each step, shape (horizon + 1, c), or None.
-        warm_start: prior information, or None.
+        period: Length of the season whose phase is observed, in steps.
+        contexts: Contexts that are observed before each step, shape (horizon + 1, c), or None.
+        warm_start: Warm start, or None.
     """
 
     period: float
@@ -114,11 +123,11 @@ class RewardProcess:
 
     @property
     def changes(self) -> NDArray[np.int64] | None:
-        """Times of the first step after each change, None in a world that does not change."""
+        """Time of the first step after each change, or None in a world that does not change."""
         return None
 
     def mean(self, actions: Any, t: Any) -> Any:
-        """Return the mean reward; actions (...) or (..., d) and times (...) broadcast."""
+        """Return the mean rewards of actions (...) or (..., d) at times (...), broadcast."""
         raise NotImplementedError
 
     def optimum(self, t: int) -> tuple[Any, float]:
@@ -128,14 +137,14 @@ class RewardProcess:
 
 @dataclass(frozen=True, kw_only=True)
 class TabularProcess(RewardProcess):
-    """Process in a table: step t has row ``rows[t]``.
+    """Reward process that is stored in a table; row ``rows[t]`` describes time t.
 
     Attributes:
-        rows: table row of each time t = 0, 1, ..., shape (first_step + horizon,).
-        period: length of the season of which ``phase`` is taken.
-        contexts: observed contexts before each step, shape (horizon + 1, c), or None.
-        warm_start: prior information, or None.
-        course: course of the season, or None if it does not change.
+        rows: Table row of each time t = 0, 1, ..., shape (first_step + horizon,).
+        period: Length of the season whose phase is observed, in steps.
+        contexts: Contexts that are observed before each step, shape (horizon + 1, c), or None.
+        warm_start: Warm start, or None.
+        course: Course of the season, or None if the season does not change.
     """
 
     rows: NDArray[np.intp]
@@ -146,20 +155,26 @@ class TabularProcess(RewardProcess):
 
     @property
     def changes(self) -> NDArray[np.int64] | None:
-        """Times of the first step after each change, None in a world that does not change."""
+        """Time of the first step after each change, or None in a world that does not change."""
         return None if self.course is None else self.course.changes
 
     def _check(self, table: Array) -> None:
         checks.positive("period", self.period)
         if table.ndim != 2 or not np.isfinite(table).all():
-            raise ValueError(f"a table must be finite and (rows, ...), got shape {table.shape}")
+            raise ValueError(
+                f"the table must have two dimensions and finite entries, got shape {table.shape} "
+                f"and {np.count_nonzero(~np.isfinite(table))} entries that are not finite"
+            )
         if len(self.rows) == 0 or self.rows.min() < 0 or self.rows.max() >= len(table):
-            raise ValueError(f"rows must be in [0, {len(table) - 1}], the rows of the table")
+            raise ValueError(
+                "rows must have at least one entry, and only entries in "
+                f"[0, {len(table) - 1}], the indices of the rows of the table"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
 class FiniteProcess(TabularProcess):
-    """Finitely many actions: ``values[row, action]`` is the mean reward."""
+    """Reward process with finitely many actions and the mean rewards ``values[row, action]``."""
 
     values: Array
 
@@ -172,12 +187,12 @@ class FiniteProcess(TabularProcess):
         return PublicInfo(n_actions=self.values.shape[1], dim=1, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
-        """Return the mean reward of actions (indices) at times t."""
+        """Return the mean rewards of actions (indices) at times t."""
         return self.values[self.rows[t], actions]
 
     @cached_property
     def best(self) -> tuple[NDArray[np.intp], Array]:
-        """Best action and its value for every row."""
+        """Best action of every row, and the mean rewards of these actions."""
         return self.values.argmax(1), self.values.max(1)
 
     def optimum(self, t: int) -> tuple[int, float]:
@@ -189,10 +204,10 @@ class FiniteProcess(TabularProcess):
 
 @dataclass(frozen=True, kw_only=True)
 class ContinuousProcess(TabularProcess):
-    """Actions in [-1, 1]^d: ``phi(action) . weights[row]`` is the mean reward.
+    """Reward process on [-1, 1]^d with the mean rewards ``phi(action) . weights[row]``.
 
-    With frequencies ``k omega`` and ``z = exp(i omega a)`` it is ``Re sum_k (c_k - i s_k) z^k``,
-    which is fast for single actions.
+    With frequencies ``k omega`` and ``z = exp(i omega a)``, the mean reward of an action a is
+    ``Re sum_k (c_k - i s_k) z^k``. This polynomial is fast to evaluate for a single action.
     """
 
     basis: Basis
@@ -207,7 +222,7 @@ class ContinuousProcess(TabularProcess):
         return PublicInfo(n_actions=None, dim=self.basis.dim, periods=(self.period,))
 
     def mean(self, actions: Any, t: Any) -> Any:
-        """Return the mean reward of actions (..., d) at times t (...)."""
+        """Return the mean rewards of actions, shape (..., d), at times t, shape (...)."""
         omega = self.basis.fundamental
         single = type(t) is int and type(actions) is np.ndarray and actions.shape == (1,)
         if omega is not None and single:
@@ -224,7 +239,7 @@ class ContinuousProcess(TabularProcess):
 
     @cached_property
     def _series(self) -> NDArray[np.complex128]:
-        """``c_k - i s_k``, highest first, shape (rows, K)."""
+        """Coefficients ``c_k - i s_k``, the highest k first, shape (rows, K)."""
         on_cos, on_sin = np.split(self.weights, 2, axis=1)
         return np.asarray((on_cos - 1j * on_sin)[:, ::-1])
 
@@ -242,11 +257,11 @@ class ContinuousProcess(TabularProcess):
 
     @cached_property
     def _block_size(self) -> int:
-        """Number of rows that are maximised together, which is faster."""
+        """Number of rows that are maximised in one batch, for speed."""
         return 256 if self.basis.dim == 1 else 16
 
     def _search(self, block: int) -> tuple[NDArray[np.float32], Array]:
-        """Return best actions and values of a block of rows."""
+        """Return the best action of each row in a block, and the mean rewards of these actions."""
         size = self._block_size
         actions, values = maximise(self.basis, self.weights[block * size : (block + 1) * size])
         return actions.astype(np.float32), values

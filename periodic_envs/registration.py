@@ -1,4 +1,4 @@
-"""Registration of worlds as Gymnasium ids."""
+"""Registration of worlds under Gymnasium ids."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ def register_world(env_id: str, **defaults: Any) -> Callable[[WorldClass], World
     """Return a class decorator that registers ``env_id`` for a world class.
 
     Args:
-        env_id: the Gymnasium id, ``Name-v0``.
-        defaults: JSON-able keyword arguments of the environment (``horizon``, ``noise_std``, ...).
+        env_id: Gymnasium id of the form ``Name-v0``.
+        defaults: Default arguments of the environment, such as ``horizon`` or ``noise_std``. The
+            values must be storable in JSON.
     """
 
     def register(world: WorldClass) -> WorldClass:
         path = f"{world.__module__}:{world.__qualname__}"
         known = gym.registry.get(env_id)
         if known is not None and known.kwargs.get("world") == path:
-            # A reloaded module registers the same world again: no reason for a warning.
+            # A reloaded module registers its world again. The old entry is deleted to avoid a
+            # warning.
             del gym.registry[env_id]
         gym.register(
             env_id,
@@ -39,5 +41,5 @@ def register_world(env_id: str, **defaults: Any) -> Callable[[WorldClass], World
 
 
 def ids() -> list[str]:
-    """Return every registered id of this suite, third parties' included."""
+    """Return all registered ids of worlds, including worlds of other packages."""
     return sorted(key for key, spec in gym.registry.items() if spec.entry_point == ENTRY_POINT)

@@ -21,19 +21,20 @@ if TYPE_CHECKING:
     from periodic_envs.episode import Episode, Setup
 
 WINDOW = 240
-"""Largest number of displayed steps; the view jumps through longer episodes."""
+"""Maximum number of displayed steps; the view moves through longer episodes in jumps."""
 MAX_ARM_NAMES = 30
-"""Largest number of names beside an axis; of more arms only some are named."""
+"""Maximum number of arm names on an axis; if there are more arms, only some are labelled."""
 MAX_NAME_LETTERS = 24
-"""Largest number of letters of a name beside an axis."""
+"""Maximum number of letters of a name on an axis."""
 _MAX_TITLE_LINES = 4
 _RESOLUTION = 121
+"""Number of points along the action axis of a box."""
 _JUMP = 60
-"""Steps by which the view jumps."""
+"""Number of steps in one jump of the view."""
 
 
 class Decision(NamedTuple):
-    """One step of the episode so far."""
+    """One decision of an episode, with its reward and ``info``."""
 
     action: Any
     reward: float
@@ -52,7 +53,7 @@ class Viewer:
         self._clock: Any = None
 
     def show(self, mode: str | None, episode: Episode, history: list[Decision]) -> Any:
-        """Return a picture (rgb_array) or a text (ansi), or update the window (human)."""
+        """Return a frame (rgb_array) or text (ansi), or update the window (human)."""
         if mode == "ansi":
             return _text(self._title, self._setup, episode, history)
         if self._picture is None:
@@ -70,7 +71,8 @@ class Viewer:
             from gymnasium.error import DependencyNotInstalled
 
             raise DependencyNotInstalled(
-                'render_mode="human" needs pygame: pip install -e ".[render]"'
+                'render_mode="human" needs pygame, which is not installed: '
+                'pip install -e ".[render]"'
             ) from error
         if self._screen is None:
             pygame.display.init()
@@ -93,11 +95,12 @@ class Viewer:
 
 
 class EpisodePicture:
-    """The landscape with the choices made, above the regret so far.
+    """Picture of an episode: the landscape with the choices, and below it the regret so far.
 
-    Only the choices, the regret with its axis, and the title change from step to step. Everything
-    else is drawn once for each position of the view and stored as pixels, which makes frames ten
-    times faster. A frame depends on the episode and its history, not on previous frames.
+    The landscape is a heat map of the mean rewards. Only the choices, the regret with its axis, and
+    the title change from step to step. All other parts are drawn once for each position of the view
+    and stored as pixels, which makes frames ten times faster. A frame depends only on the episode
+    and its history, not on previous frames.
     """
 
     def __init__(self, title: str, setup: Setup) -> None:
@@ -111,12 +114,14 @@ class EpisodePicture:
         self._still: Any = None
 
     def frame(self, episode: Episode, history: list[Decision]) -> NDArray[np.uint8]:
-        """Return the picture after these steps, as an array (height, width, 3)."""
+        """Return the picture after the decisions in ``history``, as an array (height, width, 3)."""
         done, horizon = len(history), self._setup.horizon
         regret = history[-1].info["cumulative_regret"] if done else 0.0
         top = (1.05 * regret or 0.055) if done else 1.0
+        # The last decision is near the middle of the view, except at both ends of an episode.
         start = max(0, min((done - WINDOW // 2 + _JUMP // 2) // _JUMP * _JUMP, horizon - WINDOW))
-        # Space for the tick labels of the regret; from a million on they have a common power.
+        # The layout needs the number of letters in the tick labels of the regret. Labels of a
+        # million and above share a power of ten, so that six letters are enough.
         place = start, min(max(len(f"{top:.0f}"), 4), 6)
         if episode is not self._episode or place != self._place:
             self._draw_still(episode, *place)
@@ -150,7 +155,8 @@ class EpisodePicture:
         self._caption = draw_title(figure, self._title, "step 0")
         draw_legend(above)
         below.set(ylim=(0.0, 1.0), ylabel="regret so far")
-        # Spines and the axis are redrawn, since choices and curve lie below and above them.
+        # Spines and the axis of the regret are redrawn in every frame: the spines lie above the
+        # choices and the curve, and the axis lies below the curve.
         self._moving = [self._caption, self._choices, *above.spines.values()]
         self._moving += [below.yaxis, self._regret, *below.spines.values()]
         for artist in self._moving:
@@ -162,7 +168,7 @@ class EpisodePicture:
 
 
 def _text(title: str, setup: Setup, episode: Episode, history: list[Decision]) -> str:
-    """Return two lines: the step, and the last decision with its regret."""
+    """Return text with a line about the step and a line about the last decision."""
     lines = [f"{title}  step {len(history)} of {setup.horizon}"]
     if history:
         action, reward, info = history[-1]
@@ -178,7 +184,7 @@ def _text(title: str, setup: Setup, episode: Episode, history: list[Decision]) -
 
 
 def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
-    """Return the figure of a world: landscape, best and average reward."""
+    """Return a figure of a world with its landscape, and the best and average mean rewards."""
     times = episode.first_step + np.arange(min(WINDOW, setup.horizon))
     figure = new_figure()
     above, below = two_axes(figure, times)
@@ -195,20 +201,20 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
 
 
 def data_label(setup: Setup) -> str:
-    """Return a label for titles if rewards are simulated."""
+    """Return the ending of titles that marks simulated rewards, otherwise an empty string."""
     simulated = setup.origin is not None and setup.origin.source == "simulator"
     return ", simulated" if simulated else ""
 
 
 def new_figure() -> Figure:
-    """Return an empty figure of the size of all pictures of worlds."""
+    """Return an empty figure in the size of pictures of worlds."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
 
 
 def two_axes(figure: Figure, times: NDArray[Any]) -> tuple[Axes, Axes]:
-    """Return axes for a landscape, and for a curve over the same times below it."""
+    """Return the axes of a landscape, and below them the axes of a curve over the same times."""
     above, below = figure.subplots(2, 1, height_ratios=[2.2, 1.0], sharex=True)
     below.set(xlabel="time t", xlim=(times[0] - 0.5, times[-1] + 0.5))
     below.grid(alpha=0.3)
@@ -216,19 +222,19 @@ def two_axes(figure: Figure, times: NDArray[Any]) -> tuple[Axes, Axes]:
 
 
 def draw_title(figure: Figure, title: str, facts: str = "") -> Text:
-    """Draw a title in as many lines as it needs, with the facts below it."""
+    """Draw a title in as many lines as it needs, followed by a line with ``facts``."""
     text = title_lines(figure, title, facts)
     return figure.suptitle(text, x=0.01, ha="left", fontsize=11, parse_math=False)
 
 
 def title_lines(figure: Figure, title: str, facts: str) -> str:
-    """Return the title in lines that fit the figure, with the facts below it."""
-    width = int(11.5 * figure.get_figwidth())  # letters of 11 points
+    """Return the title in lines that fit the figure, followed by a line with ``facts``."""
+    width = int(11.5 * figure.get_figwidth())  # in letters of 11 points
     return wrapped(title, width) + (f"\n{facts}" if facts else "")
 
 
 def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[Any]) -> Array:
-    """Draw a heat map of the mean rewards (actions x times) with the best actions; return it."""
+    """Draw the mean rewards as a heat map with the best actions; return them (actions, times)."""
     process, public = episode.process, setup.public
     best = [process.optimum(int(t))[0] for t in times]
     if public.n_actions is not None:
@@ -239,7 +245,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
             labelled = thinned(len(grid), MAX_ARM_NAMES)
             names = [short(public.action_names[i]) for i in labelled]
             size = min(9.0, 180.0 / len(labelled))
-            # Names are user data, in which a dollar sign is not mathematics.
+            # Names are user data: a dollar sign in a name does not start a formula.
             axes.set_yticks(labelled, names, fontsize=size, parse_math=False)
         else:
             axes.set_ylabel("action")
@@ -247,13 +253,15 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         line = np.linspace(-1.0, 1.0, _RESOLUTION)
         columns = []
         for t, action in zip(times, best, strict=True):
-            # In more dimensions: the section along the first axis through the best action.
+            # In more dimensions, this is the section along the first axis through the best action.
             points = np.repeat(action[None].astype(np.float64), _RESOLUTION, axis=0)
             points[:, 0] = line
             columns.append(process.mean(points, int(t)))
         values = np.stack(columns, axis=1)
         low, high, path = -1.0, 1.0, np.array(best)[:, 0]
-        axes.set_ylabel("action" if public.dim == 1 else "action[0], section through the best")
+        axes.set_ylabel(
+            "action" if public.dim == 1 else "action[0], section through the best action"
+        )
     image = axes.imshow(
         values,
         origin="lower",
@@ -263,7 +271,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         extent=(times[0] - 0.5, times[-1] + 0.5, low, high),
     )
     axes.figure.colorbar(image, ax=axes, label=_reward_label(setup), pad=0.01)
-    # A dark rim makes the dots visible on bright colours, which are the best actions.
+    # Best actions lie on bright colours, on which a dark rim makes the white dots visible.
     style: dict[str, Any] = {"color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
     axes.plot(times, path, "o", markersize=3.5, clip_on=False, label="best action", **style)
     _draw_changes(axes, process.changes, times)
@@ -272,7 +280,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
 
 
 def _draw_changes(axes: Axes, changes: NDArray[Any] | None, times: NDArray[Any]) -> None:
-    """Draw lines where the world changes within these times."""
+    """Draw a line at each change of the world within these times."""
     within = [] if changes is None else [t for t in changes.tolist() if times[0] < t <= times[-1]]
     for label, t in zip(["change", *[None] * len(within)], within, strict=False):
         axes.axvline(t - 0.5, color="red", linestyle="--", linewidth=1.3, label=label)
@@ -283,7 +291,7 @@ def _reward_label(setup: Setup) -> str:
 
 
 def draw_choices(axes: Axes, times: Any, actions: Any) -> Line2D:
-    """Draw rings where choices were made."""
+    """Draw a ring at each choice, and return the rings."""
     (rings,) = axes.plot(
         times,
         heights(actions),
@@ -298,12 +306,12 @@ def draw_choices(axes: Axes, times: Any, actions: Any) -> Line2D:
 
 
 def heights(actions: Iterable[Any]) -> list[float]:
-    """Return the heights of actions in a landscape."""
+    """Return the vertical positions of actions in a landscape."""
     return [float(np.ravel(action)[0]) for action in actions]
 
 
 def draw_legend(axes: Axes) -> None:
-    """Draw the legend above the right corner."""
+    """Draw the legend above the upper right corner of the axes."""
     axes.legend(
         loc="lower right",
         bbox_to_anchor=(1.0, 0.99),
@@ -328,7 +336,7 @@ def _letters() -> frozenset[int]:
 
 
 def short(name: str) -> str:
-    """Return a name cut to the width of a label."""
+    """Return a name, shortened to the length of a label if necessary."""
     return drawable(name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 3] + "...")
 
 
@@ -338,7 +346,10 @@ def thinned(n: int, most: int) -> range:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return a title in lines of at most ``width`` letters, broken at spaces and commas."""
+    """Return a title in lines of at most ``width`` letters, broken at spaces and commas.
+
+    If a title is too long, its first lines and its last line are returned.
+    """
     lines = [""]
     for piece in re.findall(rf"[^\s,]{{1,{width - 1}}}[\s,]?|[\s,]", drawable(text)):
         if len(lines[-1] + piece.rstrip()) > width:

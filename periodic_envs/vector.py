@@ -1,7 +1,8 @@
 """Vectorised environment with many copies of a world.
 
-All copies have the same horizon and are reset together, so the batch has one clock. Worlds and
-noise of the copies are stacked in arrays with the copies last or next to last.
+All copies have the same horizon and are reset simultaneously, so they share one clock. The reward
+processes and the noise of all copies are stacked in arrays, so that one step of all copies needs
+only a few array operations.
 """
 
 from __future__ import annotations
@@ -24,20 +25,24 @@ from periodic_envs.world import World
 
 
 class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[Any]]):
-    """Vector of ``num_envs`` independent :class:`~periodic_envs.env.PeriodicBanditEnv`.
+    """Vectorised environment: independent :class:`~periodic_envs.env.PeriodicBanditEnv` copies.
 
-    Copy ``i`` of ``reset(seed=s)`` has the world and the noise of the scalar environment at
-    ``reset(seed=s + i)``, step for step. All arguments of the scalar environment are accepted.
+    After ``reset(seed=s)``, copy ``i`` has the same world and the same noise in every step as the
+    scalar environment after ``reset(seed=s + i)``. All arguments of the scalar environment are
+    accepted, except a ``render_mode``.
 
     Args:
-        num_envs: number of copies.
-        autoreset_mode: "NextStep" (default: the call after the last step resets and ignores the
-            actions), "SameStep" (the last step already returns the first observation of the next
-            episode, the last one under ``final_obs`` in ``info``), or "Disabled".
-        max_episode_steps: limit of episodes below the world's horizon, as in ``gym.make``.
+        num_envs: Number of copies.
+        autoreset_mode: "NextStep" (default), "SameStep" or "Disabled". With "NextStep", the next
+            call of ``step`` after the end of the episodes resets all copies and ignores the
+            actions. With "SameStep", the last step already returns the first observation of the
+            next episode, and ``info["final_obs"]`` contains the last observation. With "Disabled",
+            only ``reset`` starts new episodes.
+        max_episode_steps: Maximum number of steps in an episode, as in ``gym.make``; the horizon of
+            the world is used if it is smaller.
     """
 
-    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own convention)
+    metadata: dict[str, Any] = {  # noqa: RUF012 (a convention of Gymnasium)
         "render_modes": [],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
@@ -54,7 +59,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
     ) -> None:
         if render_mode is not None:
             raise ValueError(
-                f"render_mode must be None for a native vector env, got {render_mode!r}; "
+                f"render_mode must be None in this vectorised environment, got {render_mode!r}; "
                 'use vectorization_mode="sync" to render copies'
             )
         self.num_envs = checks.whole("num_envs", num_envs, 1)
@@ -81,12 +86,12 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """One generator per copy."""
+        """Random generator of each copy."""
         return tuple(rng for rng, _ in self._streams)
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """One seed per copy."""
+        """Seed of each copy."""
         return tuple(seed for _, seed in self._streams)
 
     def reset(
@@ -95,12 +100,12 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Start an episode in new worlds: copy i is seeded ``seed + i``, or by a list's entry."""
+        """Start an episode in every copy; copy i has the seed ``seed + i`` or entry i of a list."""
         mask = (options or {}).get("reset_mask")
         if mask is not None and not np.all(mask):
             raise ValueError(
-                "reset_mask must be all True: the copies keep one clock and are reset together; "
-                'use vectorization_mode="sync" to reset some of them'
+                "reset_mask must be True for all copies, since they share one clock; "
+                'use vectorization_mode="sync" to reset only some copies'
             )
         self._reseed(seed)
         return self._start()
@@ -114,7 +119,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
             seeds = [int(seed) + i for i in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"seed must have {self.num_envs} entries, got {len(seeds)}")
-        # As in a scalar environment, a stream continues without a seed.
+        # Without a seed the random stream of a copy continues, as in a scalar environment.
         self._streams = [
             self._streams[i] if s is None and self._streams else seeding.np_random(s)
             for i, s in enumerate(seeds)
@@ -128,7 +133,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Make one decision in every copy."""
+        """Make one decision in every copy and return the rewards."""
         batch, step = self._batch, self._step
         if batch is None:
             raise ResetNeeded("call reset() before step()")
@@ -155,7 +160,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
     def _same_step_reset(
         self, observation: Array, info: dict[str, Any]
     ) -> tuple[Array, dict[str, Any]]:
-        """Start the next episode, with the end of the last one in ``info``."""
+        """Start the next episodes, and add the end of the previous episodes to ``info``."""
         final = np.empty(self.num_envs, dtype=object)
         final[:] = list(observation)
         observation, start = self._start()
@@ -168,10 +173,10 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         actions = np.asarray(actions)
         if actions.shape != self._action_shape or actions.dtype.kind not in "iuf":
             raise InvalidAction(
-                f"actions must be numbers of shape {self._action_shape}, got {actions!r}"
+                f"actions must be numeric and of shape {self._action_shape}, got {actions!r}"
             )
         if self._n_actions is None:
-            # NaN fails the comparison, too.
+            # This form of the comparison also rejects NaN.
             if not np.abs(actions).max() <= 1.0:
                 raise InvalidAction(f"actions must have entries in [-1, 1], got {actions!r}")
         elif actions.dtype.kind == "f" or actions.min() < 0 or actions.max() >= self._n_actions:

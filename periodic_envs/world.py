@@ -22,11 +22,11 @@ ENV_ARGUMENTS = (
 class World:
     """Distribution of reward processes.
 
-    Subclasses define ``public`` and one of ``draw`` and ``draw_many``.
+    Subclasses define ``public``, and either ``draw`` or ``draw_many``.
 
     Attributes:
-        listed_as: actions, period and horizon in a list of environments, if they are not known
-            before data are read.
+        listed_as: Texts for the actions, the period and the horizon in the list of environments,
+            for worlds that must read data to know these values; otherwise None.
     """
 
     listed_as: ClassVar[tuple[str, str, str] | None] = None
@@ -38,18 +38,18 @@ class World:
 
     @property
     def origin(self) -> Origin | None:
-        """Origin of the rewards, if they come from data."""
+        """Origin of the rewards, or None in worlds that do not replay or simulate measurements."""
         return None
 
     def check_horizon(self, horizon: int) -> None:
-        """Raise a ValueError if an episode is too short for this world."""
+        """Raise a ValueError if an episode of ``horizon`` steps is too short for this world."""
 
     def draw(self, rng: np.random.Generator, horizon: int) -> Any:
-        """Return a new reward process, known for t = 0 .. first_step + horizon - 1."""
+        """Draw a reward process that is defined for t = 0 .. first_step + horizon - 1."""
         return self.draw_many([rng], horizon)[0]
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws | OtherDraws:
-        """Return the reward processes of many copies, one for each generator."""
+        """Draw the reward processes of many copies, one from each generator."""
         return gather([self.draw(rng, horizon) for rng in rngs])
 
 
@@ -65,25 +65,31 @@ class FixedWorld(World):
         return self.process.public
 
     def draw(self, rng: np.random.Generator, horizon: int) -> RewardProcess:
-        """Return the process."""
+        """Return the fixed reward process."""
         return self.process
 
 
 def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> World:
-    """Return the world of an object or of "module:Class"."""
+    """Return the world that is given as an object, or as "module:Class" with its arguments."""
     if isinstance(world, str):
         world = cast("World", _class_of(world, kwargs)(**kwargs))
     elif kwargs:
-        raise ValueError(f"a world object takes no arguments, got {', '.join(map(repr, kwargs))}")
+        raise ValueError(
+            "arguments of a world are allowed only with 'module:Class', not with an object, got "
+            f"{', '.join(map(repr, kwargs))}"
+        )
     if isinstance(world, RewardProcess):
         return FixedWorld(world)
     if not isinstance(world, World):
-        raise ValueError(f"expected a World or a RewardProcess, got {world!r}")
+        raise ValueError(f"world must be a World, a RewardProcess or 'module:Class', got {world!r}")
     return world
 
 
 def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
-    """Return the class if it accepts the arguments; Gymnasium would obscure a TypeError."""
+    """Return the class of a world; raise a ValueError unless it accepts the arguments.
+
+    The arguments are checked before the call, since Gymnasium would obscure a TypeError.
+    """
     module, _, name = world.partition(":")
     try:
         factory = getattr(import_module(module), name)
@@ -97,6 +103,6 @@ def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
             close = difflib.get_close_matches(argument, allowed, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
             raise ValueError(
-                f"unknown argument {argument!r}{hint}; {name} takes {', '.join(allowed)}"
+                f"unknown argument {argument!r}{hint}; {name} accepts {', '.join(allowed)}"
             )
     return factory

@@ -1,3 +1,3 @@
-"""Parts of ``auto-gp-ucb``, which makes few assumptions about rewards, arms and time."""
+"""Parts of the agent ``auto-gp-ucb``, which makes few assumptions about rewards, arms and time."""
 
 __all__: list[str] = []

@@ -25,9 +25,9 @@ from agents.saving import Saveable
 from agents.zoo.gp.prior import actions_of
 
 CALM_BETA = 1.0
-"""beta while a prior is in use."""
+"""Value of beta_t while a prior is in use, if the setting ``beta`` is "auto"."""
 PRUNE_EVERY = 8
-"""Number of rewards between two prunings of improbable structures."""
+"""Number of rewards from one removal of improbable structures to the next."""
 
 
 def builder_for(problem: Problem, transform: str, prior: str | None) -> Builder:
@@ -40,7 +40,7 @@ def builder_for(problem: Problem, transform: str, prior: str | None) -> Builder:
 
 
 class AutoGPUCB(Saveable):
-    """Auto-GP-UCB: scale and variances by evidence, and optimism; needs no settings.
+    """Auto-GP-UCB: GP-UCB without required settings, which learns scale and variances by evidence.
 
     Pseudo-code::
 
@@ -52,33 +52,46 @@ class AutoGPUCB(Saveable):
         mu <- mean of f;  sigma <- deviation of the part of f that is still useful later
         a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a); observe y_t
 
-    If the problem states the scale of the rewards and the noise, the candidates are those of the
-    paper and its discussion: level, season, drifting season, persistence. Seasons are those of the
-    problem, the shortest of which may be sharp. Without known seasons, one smooth season is
-    searched for (:meth:`period_belief`) and compared with none. Evidence also decides whether an
-    expert chose the warm start: the likelihood that these arms were the best is compared with
-    random choices. At most 2,048 observations are stored for refits, which become rarer and have
-    bounded cost. With a prior, the prior and two copies with larger variances are weighted by
-    evidence; no prior is used if that has clearly more evidence. ``belief`` of a past time is not
-    smoothed if a term persists.
+    If the problem states the scale of the rewards, the candidates are the structures of the paper
+    and its discussion: level, season, drifting season and persistence. With contexts, the
+    candidates are level and season, each with and without an effect of the context. If the scale is
+    unknown, all parts are terms of one kernel, as in the pseudo-code.
 
-    Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture,
-    [@minka2001expectation] for learning from an expert's choices.
+    The periods of the seasons are those that the problem states. If the scale is unknown, the
+    shortest season may have a sharp part. If the problem states no period, the agent searches for
+    the period of one smooth season (:meth:`period_belief`), and compares this structure with
+    structures without a season.
+
+    Evidence also decides whether the warm start is treated as the choices of an expert: the
+    probability that the chosen arms were the best is compared with the probability of random
+    choices. At most 2,048 observations are stored for refits. Refits become rarer with time, and
+    the cost of each refit is bounded.
+
+    With the setting ``prior``, the prior and two copies with larger variances are weighted by
+    evidence. The agent uses its belief without a prior instead as long as that belief has clearly
+    more evidence. If the kernel has a persistence term, :meth:`belief` at a past time is not
+    smoothed by later rewards.
+
+    Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture, and
+    [@minka2001expectation] for learning from the choices of an expert.
 
     Deviations from the paper: Periodic-GP-UCB has one season of a known period, one kernel with
-    known hyper-parameters, and a bonus for the total current uncertainty. Here a season is one term
-    among several, an unknown period is searched for, and several kernels are weighted by evidence.
-    An unknown scale of the rewards is learned together with the variances. Past choices may be
-    treated as an expert's. The bonus counts only uncertainty that matters for later steps. Seasons
-    have at most eleven harmonics.
+    known hyper-parameters, and a bonus for all uncertainty about the current reward. In Auto-GP-UCB
+    a season is one term among several, an unknown period is searched for, and several kernels are
+    weighted by evidence. An unknown scale of the rewards is learned together with the variances.
+    Past choices may be treated as the choices of an expert. If the scale of the rewards is unknown,
+    the bonus of an arm weights the uncertainty about each term by the value of this information for
+    later steps. A season has at most eleven harmonics.
 
     Args:
-        prior: "madrid", or a file written by ``periodic-gp learn-prior``, which replaces scale and
-            variances. Belongs in the track "pretrained".
-        beta: Exploration: "paper", "steady", "printed", "theorem" (that is, "finite" or "box"), a
-            number, or one of these as "NAME*FACTOR"; "auto" is "paper" if the scale of the rewards
-            is known, "steady" if not, and 1 while a prior is in use.
-        transform: "auto", "identity", "sqrt" or "log1p".
+        prior: Prior that replaces the learned scale and variances: "madrid", or a file written by
+            ``periodic-gp learn-prior``. An agent with a prior is in the track "pretrained".
+        beta: Exploration schedule: "paper", "steady", "printed", "theorem" (which means "finite" or
+            "box", depending on the actions), a number, or one of these with a factor, as
+            "NAME*FACTOR". The default, "auto", means 1 while a prior is in use, otherwise "paper"
+            if the scale of the rewards is known, and "steady" if the scale is unknown.
+        transform: Transform of the rewards if their scale is unknown: "identity", "sqrt", "log1p",
+            or "auto" for the transform with the highest evidence.
     """
 
     name = "auto-gp-ucb"
@@ -99,19 +112,19 @@ class AutoGPUCB(Saveable):
         self._is_calm = beta == "auto"  # beta is CALM_BETA while a prior is in use
         self._kept: deque[Observation] = deque(maxlen=MAX_HISTORY)
         self._count, self._steps = 0, 0
-        if not self.coordinates.have_contexts:  # past decisions have no contexts
+        if not self.coordinates.have_contexts:  # decisions of a warm start have no contexts
             for observation, action, reward in problem.past_decisions():
                 self._keep(observation, action, reward, from_warm_start=True)
         self._build()
 
     @property
     def posterior(self) -> Mixture:
-        """Current belief, on the scale of the rewards."""
+        """Belief about the transformed rewards; with a prior, about deviations from its profile."""
         return self._belief.posterior
 
     @property
     def scale(self) -> RewardTransform | None:
-        """Scale of the rewards, or None until it is known."""
+        """Transform from rewards to the scale of the posterior; None until it is learned."""
         return self._belief.scale
 
     @property
@@ -120,7 +133,7 @@ class AutoGPUCB(Saveable):
         return History.of(self._kept)
 
     def act(self, observation: Array) -> Any:
-        """Maximise mean + sqrt(beta_t) * standard deviation at the time of the observation."""
+        """Return the action that maximises mean + sqrt(beta_t) * standard deviation at time t."""
         t = time_of(observation)
         self.coordinates.enter(observation)
         self._steps += 1
@@ -129,7 +142,7 @@ class AutoGPUCB(Saveable):
         return self.coordinates.action(self._acquisition.choose(t, beta))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn from a reward, which may be late or out of order; a NaN is ignored."""
+        """Learn from a reward, which may be late or out of order; a reward of NaN is ignored."""
         if not self._keep(observation, action, float(reward), from_warm_start=False):
             return
         if self._count >= self._next:
@@ -141,10 +154,11 @@ class AutoGPUCB(Saveable):
             self._prune()
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
-        """Return the median and spread of the mean reward at time t, in units of the reward.
+        """Return the median and the spread of the mean reward at time t, in the unit of rewards.
 
-        The spread is the width of the interval of +- half a standard deviation. Until a scale is
-        known, both are in units of the prior.
+        The belief is normal on the scale of the posterior. The spread is the difference between the
+        rewards at half a standard deviation above and below the mean on that scale. Until the scale
+        is known, median and spread are in units of the standard deviation of the rewards.
 
         Args:
             t: Time.
@@ -154,7 +168,11 @@ class AutoGPUCB(Saveable):
         return self._belief.rewards(self._view.predict(t, points), t, points)
 
     def period_belief(self) -> tuple[Array, Array]:
-        """Return candidate periods in ascending order and their probabilities given a season."""
+        """Return the candidate periods in ascending order, and their probabilities.
+
+        The probabilities assume that a season exists. Without a search, the first period of the
+        kernel has probability 1; the arrays are empty if the kernel has no season.
+        """
         for member in self.posterior.members:
             if isinstance(member, PeriodSearch):
                 order = np.argsort(member.periods)
@@ -166,13 +184,13 @@ class AutoGPUCB(Saveable):
         return np.array(periods), np.ones(len(periods))
 
     def structures(self) -> dict[str, float]:
-        """Return the remaining candidate structures and their probabilities."""
+        """Return the probability of each remaining candidate structure, by name."""
         return dict(zip(self._belief.names, self.posterior.weights.tolist(), strict=True))
 
     def _keep(
         self, observation: Array, action: Any, reward: float, *, from_warm_start: bool
     ) -> bool:
-        """Store an observation; return false if its reward is missing."""
+        """Store an observation and return True; return False if its reward is missing."""
         t = float(observation[0])
         if not is_valid_reward(reward, t):
             return False
@@ -182,18 +200,18 @@ class AutoGPUCB(Saveable):
         return True
 
     def _build(self) -> None:
-        """Rebuild the belief from the stored observations, with a new scale and variances."""
+        """Build a belief from all stored observations, and use it for choices."""
         self._next = self._builder.next_build(self._count)
         self._adopt(self._builder.build(self.history))
 
     def _adopt(self, belief: Belief) -> None:
-        """Use a belief for choices from now on."""
+        """Use a belief for all later choices."""
         self._belief = belief
         self._view = self.coordinates.view(belief.simplest)
         self._acquisition = belief.acquisition(self._view, self._rng)
 
     def _prune(self) -> None:
-        """Drop improbable structures, which cost as much as probable ones."""
+        """Drop improbable structures, whose updates cost as much as those of probable ones."""
         pruned = self._belief.pruned()
         if pruned is not self._belief:
             self._adopt(pruned)

@@ -1,16 +1,17 @@
 """Belief of auto-gp-ucb: a scale of the rewards, and structures weighted by evidence.
 
-f(a, t) = sum_i f_i(a, t) has one part for each term of the kernel. Some parts last (a level, a
-season), some vanish within a few steps (persistence), and some matter for a few steps of every
-season only (its sharp part). All contribute to the uncertainty of the current reward, but exploring
-a part pays only as long as the part lasts. The bonus of the upper confidence bound is therefore
-computed on
+The mean reward f(a, t) = sum_i f_i(a, t) has one part for each term of the kernel. Some parts last
+(level and season), some vanish within a few steps (persistence), and the sharp part of a season
+matters at only a few steps of each season. All parts contribute to the uncertainty of the current
+reward, but exploration of a part is useful only as long as the part lasts. The bonus of the upper
+confidence bound is therefore computed from the standard deviation of
 
-    sum_i w_i f_i(a, t),      w_i = rho^LOOKAHEAD for a term that forgets at rate rho per step,
-                              SHARP_WORTH for the sharp part of a season, 1 for all else,
+    sum_i w_i f_i(a, t),      w_i = rho^LOOKAHEAD for a term with correlation rho at lag 1,
+                              SHARP_WORTH for the sharp part of a season, 1 for all other terms,
 
-under the joint posterior of all terms. Without the weights, an arm that is not visited would keep
-the full variance of its shocks in its bonus, and exploration would never end.
+under the joint posterior of all terms. Without the weights, the bonus of an arm that is not chosen
+would contain the full variance of its persistence term at every step, and exploration would never
+end.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ from agents.gp import (
 )
 
 LOOKAHEAD = 6.0
-"""Steps after which information should still be useful."""
+"""Number of steps after which information should still be useful."""
 SHARP_WORTH = 0.75
-"""Worth of the sharp part of a season: it helps at a few steps of each season only."""
+"""Weight w_i of the sharp part of a season, which matters at only a few steps of each season."""
 NEGLIGIBLE = 1e-6
-"""Weight below which a candidate is left out of predictions."""
+"""Weight of a candidate below which the candidate is omitted from predictions."""
 
 
 def worth(term: Term) -> float:
-    """Return w_i of a term."""
+    """Return the weight w_i of a term (see the module)."""
     total = 1.0
     for clock in term.clocks:
         if isinstance(clock, Decay):
@@ -63,9 +64,10 @@ def worth(term: Term) -> float:
 
 
 class Learnable:
-    """Posterior of finitely many arms with variances that are weighted by w_i.
+    """View of a posterior of finitely many arms, whose variance weights term i by w_i.
 
-    Engines without a state cannot separate terms; their variances are unchanged.
+    The module defines w_i. An engine without a state cannot separate the terms, so its variances
+    are returned unweighted.
     """
 
     def __init__(self, posterior: Posterior) -> None:
@@ -74,28 +76,28 @@ class Learnable:
 
     @property
     def kernel(self) -> Kernel:
-        """The prior covariance."""
+        """Prior covariance of the mean rewards."""
         return self._posterior.kernel
 
     @property
     def actions(self) -> Actions:
-        """The actions to choose from."""
+        """Set of actions to choose from."""
         return self._posterior.actions
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return the mean of f(., t), and the variance weighted by w_i."""
+        """Return the mean of f(., t), and the variance of sum_i w_i f_i(., t)."""
         return self._predict(self._posterior, t, actions)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Return the gradient of the posterior."""
+        """Return the prediction of the posterior with its derivatives, without the weights w_i."""
         return self._posterior.gradient(t, actions)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """Return a draw from the posterior."""
+        """Return a draw of f(., t) from the posterior, without the weights w_i."""
         return self._posterior.sample(t, rng, actions)
 
     def contenders(self, t: float, beta: float) -> None:
-        """Return None: predictions for all arms are needed."""
+        """Return None, which stands for all arms; a short list would ignore the weights w_i."""
         return None
 
     def _predict(self, posterior: Posterior, t: float, actions: Any) -> Prediction:
@@ -109,7 +111,7 @@ class Learnable:
         return Prediction(phi @ now.mean, np.maximum(variance, 0.0))
 
     def _mixed(self, mixture: Mixture, t: float, actions: Any) -> Prediction:
-        """Return moments of the mixture, including the disagreement between candidates."""
+        """Return the mean and variance of a mixture; disagreement of candidates adds variance."""
         keep = np.flatnonzero(mixture.weights > NEGLIGIBLE)
         weights = mixture.weights[keep] / mixture.weights[keep].sum()
         parts = [self._predict(mixture.members[i], t, actions) for i in keep]
@@ -120,7 +122,7 @@ class Learnable:
         return Prediction(middle, weights @ (variance + (mean - middle) ** 2))
 
     def _worth(self, posterior: StateSpace) -> Array:
-        """Return w_i for each column of the action features."""
+        """Return, for each column of the action features, the weight w_i of its term."""
         if posterior not in self._worths:
             sizes = [len(basis.weight) for basis in posterior.features.bases]
             worths = [worth(term) for term in posterior.kernel.terms]
@@ -134,15 +136,17 @@ MIN_WEIGHT = 1e-3
 
 @dataclass(frozen=True)
 class Belief:
-    """Belief about rewards.
+    """Belief about rewards: a transform, and a mixture of structures for transformed rewards.
 
     Attributes:
-        scale: Scale of the rewards; None until it is known.
-        posterior: Mixture of structures, on that scale.
+        scale: Transform of the rewards; None until it is known.
+        posterior: Mixture of structures for the transformed rewards minus the offset.
         names: Names of the structures.
-        offset: Prior mean of all arms at a time, on that scale; None for 0.
-        looks_ahead: True if the bonus uses variances weighted by w_i.
-        choices: Log probability of past choices that is not in the posterior's evidence.
+        offset: Function that returns the prior mean of all arms at a time, on the transformed
+            scale; None for a prior mean of 0.
+        looks_ahead: True if the bonus uses variances that are weighted by w_i.
+        choices: Log probability of the choices of the warm start, or 0 if the evidence of
+            ``posterior`` includes this probability.
     """
 
     scale: RewardTransform | None
@@ -156,36 +160,46 @@ class Belief:
     def of(
         cls, scale: RewardTransform | None, structures: list[Structure], members: list[Posterior]
     ) -> Belief:
-        """Return a mixture of structures with their prior weights."""
+        """Return a belief with a mixture of structures, weighted by their prior weights."""
         weights = np.array([s.weight for s in structures])
         return cls(scale, Mixture(members, weights), tuple(s.name for s in structures))
 
     @property
     def simplest(self) -> Posterior:
-        """Mixture, or its only member."""
+        """Only member of the mixture, or the mixture if it has several members."""
         members = self.posterior.members
         return self.posterior if len(members) > 1 else members[0]
 
     def acquisition(self, view: Predictive, rng: Rng) -> UCB | OffsetUCB:
-        """Return the acquisition for a view of the posterior, with the offset."""
+        """Return the maximiser of the upper confidence bound for a view, including the offset."""
         if self.looks_ahead and isinstance(view.actions, Finite):
             view = Learnable(self.simplest)
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
 
     def evidence(self, history: History) -> float:
-        """Return the log density of past choices and of the rewards in their original unit."""
+        """Return the log density of the rewards in their original unit, and of past choices."""
         scale = self.scale or RewardTransform()
         return self.posterior.log_evidence + scale.log_slope(history.reward) + self.choices
 
     def observe(self, action: Any, t: float, reward: float) -> None:
-        """Learn from a reward; without a scale, only from the place of the action."""
+        """Learn from a reward.
+
+        Until the scale is known, the reward is replaced by 0, the prior mean. Only the variances
+        change then, so the agent explores other actions.
+        """
         y = 0.0 if self.scale is None else float(self.scale.forward(reward))
         if self.offset is not None:
             y -= float(self.offset(t)[action])
         self.posterior.observe(action, t, y)
 
     def rewards(self, prediction: Prediction, t: float, arms: Any) -> tuple[Array, Array]:
-        """Return the median and spread of the reward, from a prediction for some arms at time t."""
+        """Return the median and the spread of mean rewards, in the unit of rewards.
+
+        Args:
+            prediction: Prediction on the scale of the posterior.
+            t: Time of the prediction.
+            arms: Arms of the prediction; None for all arms.
+        """
         mean, half = prediction.mean, 0.5 * np.sqrt(prediction.variance)
         if self.offset is not None:
             offset = self.offset(t)
@@ -194,7 +208,7 @@ class Belief:
         return scale.backward(mean), scale.backward(mean + half) - scale.backward(mean - half)
 
     def pruned(self) -> Belief:
-        """Return the belief without improbable structures."""
+        """Return the belief without improbable structures, or ``self`` if all are probable."""
         mixture = self.posterior
         keep = np.flatnonzero(mixture.weights > MIN_WEIGHT).tolist()
         if len(keep) == len(mixture.members):
@@ -204,11 +218,11 @@ class Belief:
 
 
 class OffsetUCB:
-    """Upper confidence bounds of arms with a prior mean other than 0."""
+    """Maximiser of the upper confidence bound of arms whose prior mean is not 0."""
 
     def __init__(self, view: Predictive, rng: Rng, offset: Offset) -> None:
         self._view, self._rng, self._offset = view, rng, offset
 
     def choose(self, t: float, beta: float) -> int:
-        """Return the arm to take at time t."""
+        """Return the arm with the highest bound at time t; ties are broken at random."""
         return argmax(upper_bound(self._view.predict(t), beta) + self._offset(t), self._rng)

@@ -1,9 +1,10 @@
 """Builders of beliefs for auto-gp-ucb.
 
-A prior (``learned_prior.py``) is one candidate among copies with larger variances of levels and
-seasons, which are weighted by evidence and never dropped. The belief of an agent without a prior
-replaces them as long as it has clearly more evidence. Both are rebuilt at 8, 16, 32, ... rewards,
-so that a change of the world can reverse the decision.
+A prior (``learned_prior.py``) and copies of it with larger variances of levels and seasons are the
+candidates of a mixture. Candidates are weighted by evidence and never dropped. The belief of an
+agent without a prior is used instead as long as it has clearly more evidence than the mixture. Both
+beliefs are rebuilt after 8, 16, 32, ... rewards, so that a change of the world can reverse the
+choice between them.
 """
 
 from __future__ import annotations
@@ -50,35 +51,36 @@ from agents.zoo.gp.coordinates import Coordinates
 from agents.zoo.gp.prior import noise_variance_of
 
 MIN_REWARDS = 8
-"""Number of rewards that set an unknown scale."""
+"""Number of rewards from which an unknown scale is first estimated."""
 GROWTH = 2
-"""Growth of the number of rewards between two builds of the belief."""
+"""Factor by which the number of rewards grows from one build of the belief to the next."""
 STEP = 0.3
-"""Step of the grid of frequencies, in cycles over the observed span: below 1/2, so that the nearest
-frequency is off by at most 0.15 cycles."""
+"""Step of the grid of frequencies, in cycles over the observed span. The nearest grid point is then
+off by at most 0.15 cycles, unless ``MAX_PERIODS_TRIED`` makes the steps wider."""
 MAX_PERIODS_TRIED = 128
-"""Largest number of periods on the grid."""
+"""Maximum number of steps of the grid of frequencies."""
 CYCLES = 2.0
-"""Least number of observed seasons of a candidate period."""
+"""Minimum number of seasons of a candidate period in the observed span."""
 NOISES = (0.3, 1.0, 4.0)
-"""Candidate noise variances, relative to the template's."""
+"""Candidate noise variances, relative to the noise variance of the template."""
 DOUBTS = (4.0, 16.0)
-"""Factors on the variances of lasting terms in the copies of a prior."""
+"""Factors on the variances of levels and seasons in the copies of a prior."""
 WEIGHTS = (1.0, 0.5, 0.5)
-"""Weights of the prior and its copies."""
+"""Weights of the prior and its copies before any evidence, not normalised."""
 MARGIN = 20.0
-"""Log evidence by which the belief without a prior must exceed that of the prior.
+"""Margin of log evidence above which the belief without a prior replaces the belief with a prior.
 
-Its variances were fitted to the same rewards, and wrong noise of a prior costs evidence but little
-regret.
+The margin is large for two reasons. First, the variances of the belief without a prior were fitted
+to the same rewards. Second, a wrong noise variance of the prior reduces the evidence of the prior,
+but hardly increases the regret.
 """
 
 
 class Builder:
-    """Builder of a belief, once or repeatedly.
+    """Base class for builders of beliefs.
 
     Attributes:
-        coordinates: Coordinates of actions and, if there are any, contexts.
+        coordinates: Map from the actions and contexts of the problem to those of the kernel.
         prunes: True if improbable structures may be dropped.
     """
 
@@ -89,7 +91,10 @@ class Builder:
         self._problem, self.coordinates = problem, Coordinates(problem, contexts=contexts)
 
     def next_build(self, count: int) -> float:
-        """Return the number of rewards at which the next belief is built; by default infinity."""
+        """Return the number of rewards at which the next belief is built.
+
+        The default is infinity, with which the belief is built only once.
+        """
         return math.inf
 
     def build(self, history: History) -> Belief:
@@ -98,9 +103,9 @@ class Builder:
 
 
 class KnownScale(Builder):
-    """Builder for problems with a known scale of rewards: mixture of the paper's structures.
+    """Builder for problems with a known scale of rewards, which mixes the paper's structures.
 
-    Only the weights of the structures are learned.
+    The weights of the structures are learned, but the variances of their terms are fixed.
     """
 
     def __init__(self, problem: Problem, transform: str) -> None:
@@ -119,7 +124,7 @@ class KnownScale(Builder):
 
 
 class SearchedSeason(NamedTuple):
-    """Structure with an unknown period, and its initial noise variance."""
+    """Structure with an unknown period, and the noise variance of a first guess of the period."""
 
     structure: Structure
     noise_variance: float
@@ -133,7 +138,7 @@ class Fitted(NamedTuple):
 
 
 class LearnedScale(Builder):
-    """Builder for problems with an unknown scale: scale and variances by evidence."""
+    """Builder for problems with an unknown scale, which learns scale and variances by evidence."""
 
     def next_build(self, count: int) -> float:
         """Return the number of rewards at which the next belief is built."""
@@ -163,11 +168,12 @@ class LearnedScale(Builder):
         return replace(belief, looks_ahead=True, choices=choices)
 
     def _searched_season(self, seen: History) -> SearchedSeason | None:
-        """Return a season of unknown length, or None if the observed span is too short."""
+        """Return a structure with an unknown period, or None if the observed span is too short."""
 
         def with_period(period: float) -> Structure:
             return structure(self._problem, period=period)
 
+        # The scale is chosen later, with the kernel of this season as the template.
         y = RewardTransform.of(seen.reward, "identity").forward(seen.reward)
         actions = self.coordinates.actions
         guess = guess_period(lambda period: with_period(period).kernel, actions, seen, y, NOISE)
@@ -177,7 +183,11 @@ class LearnedScale(Builder):
         return SearchedSeason(season, guess.noise_variance)
 
     def _noise_variance(self, scale: RewardTransform, searched: SearchedSeason | None) -> float:
-        """Return the problem's noise variance, or that of the period search, or the default."""
+        """Return the noise variance on a scale of the rewards.
+
+        If the problem does not state the noise and a period was searched for, the noise variance is
+        the estimate of that search.
+        """
         if searched is not None and self._problem.noise_std is None:
             return searched.noise_variance
         return _noise_variance(scale, self._problem)
@@ -186,11 +196,12 @@ class LearnedScale(Builder):
 def _fitted(problem: Problem, grams: Grams, y: Array, noise: float) -> Fitted:
     """Return the full structure with variances fitted to some rewards.
 
-    The sharp part of a season, which enlarges the state, is used only if it has more evidence.
+    The sharp part of a season enlarges the state, so it is included only if it raises the evidence.
     """
     candidates = [structure(problem)]
     if problem.n_actions is not None:
         sharp = structure(problem, sharp=True)
+        # The kernels are equal if the sharp part cannot be included.
         candidates += [sharp] if sharp.kernel != candidates[0].kernel else []
     fits = [Fitted(s, refit(s.kernel, grams, y, noise)) for s in candidates]
     return max(fits, key=lambda fitted: fitted.fit.log_evidence)
@@ -199,7 +210,7 @@ def _fitted(problem: Problem, grams: Grams, y: Array, noise: float) -> Fitted:
 def make_member(
     problem: Problem, actions: Actions, of: Structure, kernel: Kernel, noise: float
 ) -> Posterior:
-    """Return a posterior of a structure with a kernel, or a search if its period is unknown."""
+    """Return a posterior with a kernel, or a period search if the structure needs one."""
     horizon = problem.horizon
     if of.searched:
         low, high = usual_range(horizon)
@@ -208,7 +219,11 @@ def make_member(
 
 
 def _noise_variance(scale: RewardTransform, problem: Problem) -> float:
-    """Return the problem's noise variance on the scale of the rewards, or the default."""
+    """Return the problem's noise variance on a scale of the rewards, or the default.
+
+    After a transform other than the identity, the variance of the noise depends on the reward, so
+    the default is used.
+    """
     if problem.noise_std is None or scale.transform != "identity":
         return NOISE
     return noise_variance_of(problem, scale.normaliser)
@@ -217,7 +232,7 @@ def _noise_variance(scale: RewardTransform, problem: Problem) -> float:
 def choose_scale(
     template: Structure, grams: Grams, history: History, transform: str
 ) -> RewardTransform:
-    """Return the transform with the most evidence, with mean and scale of the rewards."""
+    """Return the transform with the highest evidence, normalised by mean and scale of rewards."""
     names = TRANSFORMS if transform == "auto" else (transform,)
     scales = [RewardTransform.of(history.reward, name) for name in names]
 
@@ -230,7 +245,7 @@ def choose_scale(
 
 
 def first_belief(problem: Problem, actions: Actions, history: History) -> Belief:
-    """Return a belief that knows the visited actions but no rewards."""
+    """Return a belief that has learned from the chosen actions, but not from their rewards."""
     plain = level(problem)
     belief = Belief.of(None, [plain], [make_member(problem, actions, plain, plain.kernel, NOISE)])
     for action, t in zip(history.action, history.t.tolist(), strict=True):
@@ -254,16 +269,17 @@ def guess_period(
 ) -> Guess | None:
     """Return a rough estimate of an unknown period, or None if the observed span is too short.
 
-    The evidence of each period on a grid is computed at several noise levels, O(n^3) each. The best
-    period is precise enough to fit variances; the period itself is then searched for with these
-    (``agents/gp/posteriors/period_search.py``).
+    The evidence of each period on a grid is computed for several noise variances, at a cost of
+    O(n^3) for each period and noise variance. The best period is precise enough to fit the
+    variances of the kernel. With these variances, ``agents/gp/posteriors/period_search.py`` then
+    searches for the exact period.
 
     Args:
-        make: Returns the kernel for a period.
+        make: Function that returns the kernel for a period.
         actions: Set of actions.
         history: Observations.
         y: Rewards on the scale of the kernel.
-        noise_variance: Noise variance of the template.
+        noise_variance: Noise variance of the template, which ``NOISES`` multiplies.
     """
     span = float(np.ptp(history.t))
     low, high = usual_range(None)
@@ -280,7 +296,7 @@ def guess_period(
 
 
 def _log_density(K: Array, y: Array, noise_variance: float) -> float:
-    """Return the log density of N(0, K + noise) at y, up to a constant."""
+    """Return the log density of N(0, K + noise_variance I) at y, up to a constant."""
     L, wrong = lapack.dpotrf(K + noise_variance * np.eye(len(y)), lower=1)
     if wrong:
         return -HOPELESS
@@ -289,12 +305,15 @@ def _log_density(K: Array, y: Array, noise_variance: float) -> float:
 
 
 class Pretrained(Builder):
-    """Builder of beliefs at 1, 8, 16, 32, ... rewards, with or without the prior.
+    """Builder that uses a prior unless the belief without a prior has clearly more evidence.
+
+    The belief is built after 1, 8, 16, 32, ... rewards. The first reward may show that rewards are
+    costs, so that the profile of the prior must be negated.
 
     Args:
-        problem: Problem whose arms are places of the prior.
+        problem: Problem whose arms are among the arms of the prior.
         transform: Must be "auto", since the prior has its own transform.
-        prior: Name or file, see ``learned_prior.py``.
+        prior: Name or file of the prior (see ``learned_prior.py``).
     """
 
     prunes = False
@@ -302,7 +321,8 @@ class Pretrained(Builder):
     def __init__(self, problem: Problem, transform: str, prior: str) -> None:
         if transform != "auto":
             raise ValueError(
-                "prior and transform exclude each other: a prior has its own transform"
+                "transform must be 'auto' if prior is set, since a prior has its own transform, "
+                f"got {transform!r}"
             )
         self._prior = load_prior(prior, problem)
         self._plain = LearnedScale(problem, transform)
@@ -322,6 +342,7 @@ class Pretrained(Builder):
         return plain if ahead > MARGIN else pretrained
 
     def _pretrained(self, history: History) -> Belief:
+        """Return a belief in the prior and its copies, from the whole history."""
         prior, actions = self._prior, self.coordinates.actions
         kernels = {"prior": prior.kernel}
         kernels |= {f"prior, doubted {d:g} times": doubted(prior.kernel, d) for d in DOUBTS}
@@ -336,14 +357,14 @@ class Pretrained(Builder):
         return Belief(prior.scale, mixture, tuple(kernels), offset, choices=choices)
 
     def _direction(self, history: History) -> float:
-        """Return -1 if the rewards are closer to the negative profile (costs), else 1."""
+        """Return -1 if the rewards are closer to the negative profile, as costs are, else 1."""
         y = self._prior.scale.forward(history.reward)
         expected = self._prior.at(history.action, history.t)
         return 1.0 if np.abs(y - expected).sum() <= np.abs(y + expected).sum() else -1.0
 
 
 def doubted(kernel: Kernel, factor: float) -> Kernel:
-    """Return the kernel with larger variances of the terms that do not decay."""
+    """Return the kernel with the variances of all terms without decay multiplied by a factor."""
     return Sum(
         tuple(
             term

@@ -16,13 +16,13 @@ from agents.gp import Array, Posterior, StateSpace
 from agents.gp.posteriors.state_space import none_above
 
 MAX_HISTORY = 2048
-"""Number of stored observations, the newest."""
+"""Maximum number of stored observations; older observations are dropped."""
 Offset = Callable[[float], Array]
-"""Prior mean of all arms at a time, on the scale of a posterior."""
+"""Function that returns the prior mean of all arms at a time, on the scale of a posterior."""
 
 
 class Observation(NamedTuple):
-    """Action in kernel coordinates, time, reward, and a flag for the warm start."""
+    """Action in the coordinates of the kernel, time, reward, and a flag for the warm start."""
 
     action: Any
     t: float
@@ -35,11 +35,11 @@ class History:
     """Observations in order of arrival.
 
     Attributes:
-        action: Actions in the coordinates of the kernel: arms, points (n, d), or either with
-            contexts.
-        t: Times.
-        reward: Rewards.
-        from_warm_start: Flags of the observations in the warm start.
+        action: Actions in the coordinates of the kernel: arms, shape (n,), points, shape (n, d), or
+            rows of an arm or a point followed by a context.
+        t: Times, shape (n,).
+        reward: Rewards, shape (n,).
+        from_warm_start: Flags, true for the observations of the warm start, shape (n,).
     """
 
     action: NDArray[Any]
@@ -49,7 +49,7 @@ class History:
 
     @classmethod
     def of(cls, rows: Sequence[Observation]) -> History:
-        """Return the history of single observations."""
+        """Return a history that consists of the given observations."""
         action, t, reward, before = zip(*rows, strict=True) if rows else ((), (), (), ())
         flags = np.array(before, dtype=bool)
         return cls(np.array(action), np.array(t, dtype=float), np.array(reward), flags)
@@ -58,11 +58,11 @@ class History:
         return len(self.t)
 
     def ends(self, n: int) -> History:
-        """Return the first and the last n / 2 observations in time, or all if there are fewer.
+        """Return the first and the last n / 2 observations by time, or all if there are at most n.
 
-        A good policy observes mainly high rewards, so the newest observations alone would hide the
-        low ones. The warm start is left out if there are enough other observations, for the same
-        reason.
+        A good policy observes mainly high rewards, so the newest observations contain few low
+        rewards. For the same reason, the warm start is omitted if there are at least n / 2 other
+        observations.
         """
         keep = np.argsort(self.t, kind="stable")
         own = keep[~self.from_warm_start[keep]]
@@ -80,13 +80,22 @@ def replay_all(
     scale: RewardTransform,
     offset: Offset | None = None,
 ) -> float:
-    """Replay a history into posteriors; the most likely one decides if an expert chose.
+    """Replay a history into posteriors, and decide whether an expert chose the warm start.
 
-    Args: see ``replay``.
+    The posterior with the highest evidence decides: an expert is assumed if the choices are more
+    probable under this posterior than under random choice.
+
+    Args:
+        members: Posteriors without observations.
+        problem: Problem of the agent.
+        history: Observations.
+        scale: Transform of the rewards.
+        offset: Prior mean of all arms at a time, on the transformed scale; None for 0.
 
     Returns:
-        Log probability of the warm start's choices that is not in the evidence of the posteriors:
-        that of random choices, or 0 if the evidence includes them, or without a warm start.
+        Log probability of the choices of the warm start under random choice. The result is 0 if an
+        expert is assumed, since the evidence of the posteriors then includes the choices, or if
+        there is no warm start.
     """
     by_chance = -float(history.from_warm_start.sum()) * float(np.log(problem.n_actions or 1))
     if _takes_experts(problem, members):
@@ -114,13 +123,13 @@ def replay(
     Args:
         posterior: Posterior without observations.
         history: Observations.
-        scale: Scale of the rewards.
-        offset: Prior mean of all arms at a time, on that scale; None for 0.
-        expert: Assume that the choices of the warm start were optimal, so that no other arm had a
-            higher mean.
+        scale: Transform of the rewards.
+        offset: Prior mean of all arms at a time, on the transformed scale; None for 0.
+        expert: Assume that the choices of the warm start were optimal, so that the mean of no other
+            arm exceeded the observed reward.
 
     Returns:
-        Log probability of those choices.
+        Log probability of the choices of the warm start if ``expert`` is true, otherwise 0.
     """
     values, hint = scale.forward(history.reward).tolist(), 0.0
     for i in np.argsort(history.t, kind="stable").tolist():
@@ -135,6 +144,7 @@ def replay(
 
 
 def _takes_experts(problem: Problem, members: list[Posterior]) -> bool:
+    """Return whether the choices of a warm start can be treated as those of an expert."""
     few = problem.n_actions is not None and problem.n_actions <= FEW_ARMS
     able = all(isinstance(member, StateSpace) for member in members)
     return few and able and problem.warm_start is not None

@@ -1,12 +1,13 @@
-"""Maximum a posteriori variances of a kernel that is a sum of known terms.
+"""Maximum a posteriori estimates of the variances of a kernel that is a sum of known terms.
 
-With G_i the covariance of the observations under term i (noise included) and K = sum_i e^theta_i
-G_i, the log evidence is that of ``agents/gp/evidence.py``, and
+G_i is the covariance of the observations under term i, where the noise counts as the last term, and
+K = sum_i e^theta_i G_i. The formula of the log evidence is given in ``agents/gp/evidence.py``. Its
+derivative is
 
     d log p / d theta_i = 1/2 e^theta_i { alpha^T G_i alpha - trace(K^-1 G_i) },   alpha = K^-1 y.
 
-The G_i are computed once, so an iteration costs one factorisation, O(n^3). Each theta_i has a
-normal prior around 0, the template.
+The G_i are computed once, so the cost of an iteration is that of one factorisation and inverse,
+O(n^3). Each theta_i has a normal prior with mean 0, the value for the template.
 """
 
 from __future__ import annotations
@@ -25,17 +26,20 @@ from agents.gp.evidence import HOPELESS
 SPREAD, SPREAD_OF_NOISE = 1.0, 0.7
 """Standard deviations of the priors on the logarithms of variances, and of the noise variance."""
 ITERATIONS = 8
+"""Maximum number of iterations of the optimiser."""
 MAX_REFIT_OBSERVATIONS = 128
-"""Number of observations for a refit: one half the oldest stored, one half the newest."""
+"""Maximum number of observations for a refit: the oldest and the newest, in equal numbers."""
 MIN_NOISE = 0.05
-"""Least variance of the noise, as a share. After a stuck instrument, an agent that assumes no noise
-would be too certain of its observations to explore again."""
+"""Minimum noise variance, as a share of the variance of the rewards. Without a minimum, the fitted
+noise would vanish if an instrument repeats one value, and the agent would be too certain of its
+observations to explore again."""
 MAX_LOG_FACTOR = 5.0
+"""Maximum magnitude of theta_i, the logarithm of the factor on the variance of term i."""
 
 
 @dataclass(frozen=True)
 class Refit:
-    """Hyper-parameters with their log evidence, prior included."""
+    """Hyper-parameters with their log evidence, which includes the log density of their prior."""
 
     kernel: Kernel
     noise_variance: float
@@ -43,7 +47,7 @@ class Refit:
 
 
 class Grams:
-    """Cache of covariances of observations under single terms of variance 1."""
+    """Cache for the covariances of observations under single terms with variance 1."""
 
     def __init__(self, actions: Actions, history: History) -> None:
         self._points, self._t = actions.points(history.action), history.t
@@ -64,14 +68,14 @@ class Grams:
 def refit(
     kernel: Kernel, grams: Grams, y: Array, noise_variance: float, *, move: bool = True
 ) -> Refit:
-    """Fit the variances of all terms and of the noise, or only compute their evidence.
+    """Fit the variances of all terms and of the noise, or compute the evidence of a template.
 
     Args:
-        kernel: Template.
-        grams: Covariances of the observations.
+        kernel: Template, the kernel at theta = 0.
+        grams: Covariances of the observations under single terms.
         y: Rewards on the scale of the kernel.
         noise_variance: Noise variance of the template.
-        move: False to compute the evidence of the template only.
+        move: Fit the variances; if false, only the evidence of the template is computed.
     """
     G = np.concatenate([grams.of(kernel), noise_variance * np.eye(len(y))[None]])
     known = (G, y, np.append(np.full(len(G) - 1, SPREAD), SPREAD_OF_NOISE))
@@ -111,5 +115,5 @@ def _loss(theta: Array, grams: Array, y: Array, spread: Array) -> tuple[float, A
     slope = 0.5 * factor * (grams.reshape(len(grams), -1) @ W.ravel())
     log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
     value = 0.5 * (float(y @ alpha) + log_det + n * np.log(2 * np.pi))
-    pull = theta / spread**2  # gradient of the normal prior
+    pull = theta / spread**2  # gradient of minus the log density of the normal prior
     return value + 0.5 * float(theta @ pull), slope + pull

@@ -1,21 +1,24 @@
-"""Candidate kernels, the structures of the mixture.
+"""Candidate kernels of auto-gp-ucb, the structures of its mixture.
 
-If the scale of the rewards is known they are, with A the kernel on the actions,
+If the scale of the rewards is known, the structures are, with A the kernel on the actions,
 
     level A,   season A x Periodic,   persistence A x Decay,   drifting season A x Periodic x Decay.
 
-If it is unknown, much of the variation may be common to all actions (the weather, the hour), which
-does not determine the best action, but hides it. Every part but the level is therefore included
-twice, per action and in common:
+If the scale is unknown, much of the variation may be common to all actions (for example, the effect
+of the weather or of the hour). Common variation does not change which action is best, but makes the
+differences between actions harder to see. Every part is therefore included twice, per action and in
+common:
 
     u  +  v A  +  sum_s (v_s A x S_s + u_s S_s)  +  v_P A x Decay  +  u_P Decay,
 
-with u for the unknown mean. The S_s are parts of a season (``Harmonics``): a smooth one and,
-optionally, a sharp one. Of several seasons only the shortest may be sharp; the longer ones are
-smooth and also modulate it (a day in a week): S_long x S_short. With many arms, parts that would
-make the state too long are left out, and with dependent arms all but one part. The constants are
-prior variances in units of the variance of the rewards; ``refit.py`` fits them, so that absent
-parts become small.
+where u is the variance of the unknown mean of all rewards. The S_s are the parts of the seasons
+(``Harmonics``): each season has a smooth part, and the shortest season may also have a sharp part.
+Each longer season also modulates the shortest season, which adds the part S_long x S_short; for
+example, the daily season may change within the week.
+
+With many arms, parts that would make the state too long are omitted. With dependent arms, only the
+first S_s is included. The constants below are prior variances, in units of the variance of the
+rewards. ``refit.py`` fits the variances, so that the variances of absent parts become small.
 """
 
 from __future__ import annotations
@@ -39,30 +42,40 @@ from agents.gp import (
 )
 
 FEW_ARMS = 64
-"""Number of arms up to which arms are independent even if they have coordinates."""
+"""Maximum number of arms that are independent although they have coordinates, if the scale of the
+rewards is unknown. With more arms, a warm start is never treated as the choices of an expert."""
 HARMONICS = 5
-"""Harmonics of a season with a known scale: 0.99998 of the variance of ``Periodic`` with a third
-of its state."""
+"""Number of harmonics of a season if the scale is known. Five harmonics have 0.99998 of the
+variance of ``Periodic``, with a third of its state."""
 FORGETTING, DRIFT = 0.04, 0.02
-"""eps of persistence and of a drifting season as separate structures."""
+"""Forgetting rates eps of persistence and of a drifting season if the scale is known."""
 PERSISTENCE = 0.2
-"""eps of persistence beside a level and a season: half is forgotten in six steps."""
+"""Forgetting rate eps of persistence if the scale is unknown. The correlation falls to one half in
+about six steps."""
 MEAN, LEVEL = 3.0, 1.0
-"""Prior variances u and v."""
+"""Prior variances u of the common mean and v of the levels of the actions."""
 SMOOTH, SHARP, BENT, SHOCKS = 0.4, 0.07, 0.1, 0.4
-"""Prior variances of the smooth and the sharp part of a season, of one season that modulates
-another, and of persistence; the same per action and in common."""
+"""Prior variances of the smooth part of a season, of its sharp part, of the modulation of one
+season by another, and of persistence. The values per action and in common are equal."""
 SMOOTH_HARMONICS, SHARP_HARMONICS, BENDING_HARMONICS = (1, 3), (4, 11), (1, 2)
-"""First and last harmonics of those parts; the third for a season that modulates another."""
+"""Lowest and highest harmonics of the smooth part of a season, of its sharp part, and of a season
+that modulates another."""
 MAX_SEASONAL_STATE = 1000
-"""Largest length m of the state for seasons: a step costs O(m^2)."""
+"""Maximum number m of entries of the state for seasons; the cost of a step is O(m^2)."""
 NOISE = 0.1
-"""Noise variance as a share of the variance of rewards, if the problem does not state it."""
+"""Default noise variance, as a share of the variance of the rewards."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Kernel with its prior weight, and a flag for an unknown period."""
+    """Candidate kernel of the mixture.
+
+    Attributes:
+        name: Name of the structure.
+        kernel: Kernel; if ``searched`` is true, the search replaces its period.
+        weight: Prior weight, not normalised.
+        searched: True if the period is unknown and is searched for.
+    """
 
     name: str
     kernel: Kernel
@@ -71,17 +84,17 @@ class Structure:
 
 
 def level(problem: Problem) -> Structure:
-    """Return the structure of constant means."""
+    """Return the structure of mean rewards that are constant in time."""
     return Structure("level", Constant(MEAN) + LEVEL * action_kernel(problem), 1.0)
 
 
 def structure(problem: Problem, *, sharp: bool = False, period: float | None = None) -> Structure:
-    """Return the structure with all parts, for a learned scale.
+    """Return the structure with all parts, for an unknown scale of the rewards.
 
     Args:
-        problem: Problem, whose periods are used if it has any.
-        sharp: Include a sharp part of the season.
-        period: Period of the season if the problem has none.
+        problem: Problem; its periods are used if it states any.
+        sharp: Include the sharp part of the shortest season.
+        period: Period of a season if the problem states no period; None for no season.
     """
     periods = problem.periods or (() if period is None else (period,))
     A = action_kernel(problem)
@@ -94,13 +107,13 @@ def structure(problem: Problem, *, sharp: bool = False, period: float | None = N
 
 
 def known_scale_structures(problem: Problem) -> list[Structure]:
-    """Return all structures for a known scale."""
+    """Return all structures for a known scale of the rewards, without contexts."""
     A, periods = action_kernel(problem), problem.periods
     structures = [
         Structure("level", A * Constant(), 1.0),
         Structure("persistence", A * Decay(FORGETTING), 1.0),
     ]
-    if not periods:  # an unknown period and drift together would be hard to identify
+    if not periods:  # an unknown period and a drift would be hard to identify jointly
         clock = TruncatedPeriodic(1.0, harmonics=HARMONICS)
         return [*structures, Structure("season", A * clock, 1.0, searched=True)]
     share = 1.0 / len(periods)
@@ -114,7 +127,7 @@ def known_scale_structures(problem: Problem) -> list[Structure]:
 
 
 def in_contexts(problem: Problem) -> list[Structure]:
-    """Return level and season, each with and without dependence on the context."""
+    """Return the structures level and season, each without and with an effect of the context."""
     plain = [s for s in known_scale_structures(problem) if s.name in ("level", "season")]
     with_context = [
         replace(s, name=f"{s.name} in context", kernel=s.kernel * ContextSquaredExponential(1.0))
@@ -124,10 +137,11 @@ def in_contexts(problem: Problem) -> list[Structure]:
 
 
 def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[tuple[float, Kernel]]:
-    """Yield the parts of all seasons: prior variances and time kernels."""
+    """Yield the prior variance and the time kernel of each part of the seasons."""
     for period in periods:
         yield SMOOTH, _harmonics(period, SMOOTH_HARMONICS)
     shortest = min(periods, default=0.0)
+    # The lowest sharp harmonic must have more than two steps per cycle.
     if sharp and shortest > 2 * SHARP_HARMONICS[0]:
         yield SHARP, _harmonics(shortest, SHARP_HARMONICS)
     for period in periods:
@@ -137,30 +151,39 @@ def _parts(periods: tuple[float, ...], sharp: bool) -> Iterator[tuple[float, Ker
 
 
 def _affordable(parts: list[tuple[float, Kernel]], arms: int | None) -> list[tuple[float, Kernel]]:
-    """Return the first parts that fit into the largest state, at least one.
+    """Return the first parts, as many as ``MAX_SEASONAL_STATE`` allows, but at least one.
 
     Args:
-        parts: Parts by decreasing importance.
-        arms: Number of independent arms; None for dependent arms, which get one part.
+        parts: Parts in order of decreasing importance.
+        arms: Number of independent arms; None for dependent arms, for which only the first part is
+            returned.
     """
     if arms is None:
         return parts[:1]
     length, n_parts = 0, 0
     for _, clock in parts:
         waves = [len(spectrum.nu) for t in clock.terms if (spectrum := t.spectrum())]
+        # Each frequency has a sine and a cosine, for each arm and in common.
         length += 2 * sum(waves) * (arms + 1)
         n_parts += length <= MAX_SEASONAL_STATE or n_parts == 0
     return parts[:n_parts]
 
 
 def _harmonics(period: float, between: tuple[int, int]) -> Harmonics:
-    """Return the harmonics between two numbers with at least two steps per cycle, at least one."""
+    """Return the harmonics between two numbers that have more than two steps per cycle.
+
+    The lowest harmonic is always included.
+    """
     lowest, highest = between
     return Harmonics(period, lowest, max(lowest, min(highest, int((period - 1) / 2))))
 
 
 def action_kernel(problem: Problem) -> ActionKernel:
-    """Return the kernel of the actions: smooth in their coordinates, or independent arms."""
+    """Return the kernel of the actions: smooth in their coordinates, or with independent arms.
+
+    Arms are independent if they have no coordinates, or if the scale of the rewards is unknown and
+    there are at most ``FEW_ARMS`` arms.
+    """
     n = problem.n_actions
     if n is None:
         return SquaredExponential(1.0)

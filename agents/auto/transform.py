@@ -10,16 +10,18 @@ from numpy.typing import ArrayLike
 from agents.gp import Array, Normaliser
 
 TRANSFORMS = ("identity", "sqrt", "log1p")
+"""Names of the transforms."""
 
 
 @dataclass(frozen=True)
 class RewardTransform:
     """Increasing transform y = (T(reward) - mean) / scale.
 
-    T is the identity, or sign(r) T'(|r|) with T' = log(1 + r), for rewards with a standard
-    deviation proportional to their mean, or T' = 2 sqrt(r + 1/4) - 1, for counts, whose standard
-    deviation is the root of their mean. T is increasing, so upper confidence bounds can be compared
-    on its scale.
+    T(r) is r ("identity") or sign(r) T'(|r|). For "log1p", T'(r) = log(1 + r) is suitable for
+    rewards with a standard deviation proportional to their mean. For "sqrt",
+    T'(r) = 2 sqrt(r + 1/4) - 1 is suitable for counts, whose standard deviation is the square root
+    of their mean. Since T is increasing, upper confidence bounds can be compared on the transformed
+    scale.
 
     Attributes:
         transform: "identity", "sqrt" or "log1p".
@@ -31,11 +33,11 @@ class RewardTransform:
 
     @classmethod
     def of(cls, rewards: Array, transform: str) -> RewardTransform:
-        """Return a transform with mean and standard deviation of some rewards."""
+        """Return a transform that gives the rewards mean 0 and standard deviation 1."""
         return cls(transform, Normaliser.of(cls(transform).forward(rewards)))
 
     def forward(self, reward: ArrayLike) -> Array:
-        """Return y for rewards."""
+        """Return the transformed rewards y."""
         r = np.asarray(reward, dtype=np.float64)
         if self.transform == "log1p":
             r = np.sign(r) * np.log1p(np.abs(r))
@@ -44,7 +46,7 @@ class RewardTransform:
         return self.normaliser.forward(r)
 
     def backward(self, y: ArrayLike) -> Array:
-        """Return rewards for y."""
+        """Return the rewards whose transforms are y."""
         transformed = self.normaliser.backward(y)
         if self.transform == "log1p":
             return np.asarray(np.sign(transformed) * np.expm1(np.abs(transformed)))
@@ -55,7 +57,7 @@ class RewardTransform:
         return transformed
 
     def log_slope(self, reward: Array) -> float:
-        """Return the sum of log dy/dreward, by which evidences on different scales differ."""
+        """Return the sum of log dy/dreward, which converts a log density of y to one of rewards."""
         slope = -np.log(self.normaliser.scale) * np.ones(len(reward))
         if self.transform == "log1p":
             slope -= np.log1p(np.abs(reward))

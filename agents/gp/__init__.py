@@ -1,6 +1,6 @@
 """Gaussian processes: kernels, posteriors, acquisition functions, fitting.
 
-Symbols are listed in NOTATION.md, beside this file.
+NOTATION.md in this folder lists the symbols.
 """
 
 from agents.arrays import Array

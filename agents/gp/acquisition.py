@@ -1,9 +1,10 @@
 """Maximisation of UCB(a) = mean(a) + sqrt(beta) * standard deviation(a).
 
-On an interval the maximum is refined between the points of a fine grid. If the action kernels are
-analytic and the grid is fine relative to their length-scales, mean and variance are polynomials to
-round-off on a stretch of 13 grid points. The slope of the bound at all points that bisection could
-visit is then one matrix product of the values at these points, and bisection only looks up signs.
+In a one-dimensional box the maximum is refined between the points of a fine grid. If the action
+kernels are analytic and the grid is fine relative to their length-scales, mean and variance are
+polynomials up to round-off over 13 consecutive grid points. One matrix product of the values at
+these points then gives the slope of the bound at all points that bisection could visit, and
+bisection only looks up the signs of the slope.
 """
 
 from __future__ import annotations
@@ -21,29 +22,35 @@ from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Prediction, Predictive
 
 HALVINGS = 8
-"""Number of halvings of an interval of two grid steps; the rest is far below a length-scale."""
+"""Number of halvings of an interval of two grid steps. The result is far below a length-scale."""
 STRETCH = 13
-"""Number of interpolation points of a polynomial."""
+"""Number of grid points that determine a polynomial."""
 MIN_POINTS = 12
-"""Grid points per length-scale from which the interpolation is exact to round-off."""
+"""Minimum number of grid points per length-scale for interpolation that is exact to round-off."""
 LEAST_VARIANCE = 1e-18
-"""Least variance in a division."""
+"""Lower bound on a variance whose square root is a divisor."""
 
 
 class Peak(NamedTuple):
-    """Maximum between grid points: its place in grid steps from the first, and its height."""
+    """Maximum of the upper confidence bound between grid points.
+
+    Attributes:
+        place: Position of the maximum, in grid steps from the first grid point.
+        height: Upper confidence bound at this position.
+    """
 
     place: float
     height: float
 
 
 class Weights(NamedTuple):
-    """Matrices from values on a stretch to values of their polynomial in an interval.
+    """Matrices that map values at ``STRETCH`` grid points to their interpolating polynomial.
 
     Attributes:
-        middle: Values where the interval may be halved, shape (2^HALVINGS - 1, STRETCH).
-        slope: Derivatives at the same points, per grid step.
-        end: Values where bisection may end, shape (2^HALVINGS, STRETCH).
+        middle: Map to the values at all points where bisection may halve the interval, shape
+            (2^HALVINGS - 1, STRETCH).
+        slope: Map to the derivatives per grid step at the same points.
+        end: Map to the values at all points where bisection may end, shape (2^HALVINGS, STRETCH).
     """
 
     middle: Array
@@ -52,7 +59,7 @@ class Weights(NamedTuple):
 
 
 def is_resolved(kernels: Iterable[Kernel], box: Box, points: int) -> bool:
-    """Return whether a number of grid points resolves an interval under each of the kernels."""
+    """Return whether a grid of ``points`` points on an interval resolves all of the kernels."""
     step = float(box.high[0] - box.low[0]) / max(points - 1, 1)
     terms = [term for kernel in kernels for term in kernel.terms]
     analytic = all(factor.analytic for term in terms for factor in term.actions)
@@ -63,11 +70,11 @@ def is_resolved(kernels: Iterable[Kernel], box: Box, points: int) -> bool:
 
 
 def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
-    """Return the maximum within a step of a grid point, by bisection on the sign of the slope.
+    """Return the maximum within one step of a grid point, by bisection on the sign of the slope.
 
     Args:
         prediction: Mean and variance on the grid.
-        root_beta: sqrt(beta).
+        root_beta: Weight sqrt(beta) of the standard deviation.
         peak: Index of the grid point, which is a local maximum of the grid.
     """
     last = len(prediction.mean) - 1
@@ -86,7 +93,7 @@ def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
 
 
 def _halved(rising: list[bool]) -> int:
-    """Return the part of an interval, out of 2^HALVINGS, at which bisection ends."""
+    """Return the index of the part of an interval, out of 2^HALVINGS, in which bisection ends."""
     low = 0
     for step in (2**k for k in reversed(range(HALVINGS))):
         if rising[low + step - 1]:
@@ -96,7 +103,7 @@ def _halved(rising: list[bool]) -> int:
 
 @lru_cache(maxsize=64)
 def _weights(low: int, high: int) -> Weights:
-    """Return the interpolation matrices between two of the points 0, ..., STRETCH - 1."""
+    """Return the matrices for the interval [low, high] among the points 0, ..., STRETCH - 1."""
     parts = 2**HALVINGS
     middle, slope = _lagrange(low + (high - low) * np.arange(1, parts) / parts)
     end, _ = _lagrange(low + (high - low) * (np.arange(parts) + 0.5) / parts)
@@ -104,7 +111,7 @@ def _weights(low: int, high: int) -> Weights:
 
 
 def _lagrange(x: Array) -> tuple[Array, Array]:
-    """Return Lagrange's polynomials prod_{k != j} (x - k) / (j - k) and their derivatives."""
+    """Return the Lagrange polynomials prod_{k != j} (x - k) / (j - k) and their derivatives."""
     nodes = list(range(STRETCH))
     below = _products(x, nodes)
     above = _products(x, nodes[::-1])[::-1]
@@ -125,11 +132,11 @@ def _products(x: Array, nodes: list[int]) -> list[tuple[Array, Array]]:
 
 
 TIE = 1e-9
-"""Upper confidence bounds nearer than this (relative) are equal up to round-off."""
+"""Relative difference below which upper confidence bounds are treated as equal."""
 FLAT = 1e-6
-"""A peak that rises less than this (relative) above its neighbours on a grid is a plateau."""
+"""Relative rise above its neighbours on the grid below which a peak is treated as a plateau."""
 STARTS = 5
-"""Number of candidates from which a local search starts."""
+"""Number of candidates from which local searches start."""
 
 
 def upper_bound(prediction: Prediction, beta: float) -> Array:
@@ -138,7 +145,7 @@ def upper_bound(prediction: Prediction, beta: float) -> Array:
 
 
 def argmax(values: Array, rng: Rng) -> int:
-    """Return the index of the largest value; ties are broken by the generator."""
+    """Return the index of the largest value; ties are broken at random."""
     top = values.max()
     ties = np.flatnonzero(values >= top - TIE * max(1.0, abs(top)))
     return int(ties[0] if len(ties) == 1 else rng.choice(ties))
@@ -147,16 +154,17 @@ def argmax(values: Array, rng: Rng) -> int:
 class UCB:
     """Maximiser of the upper confidence bound of a posterior over its actions.
 
-    Finite sets: exact. Boxes: candidates (a grid for d = 1, Sobol points above), then a local
-    search from the best few with analytic gradients: bisection of the slope for d = 1, L-BFGS-B
-    above.
+    In a finite set, all actions are compared. In a box, candidates are compared first: the points
+    of a grid for d = 1, Sobol points and the corners for d > 1. Local searches then start from the
+    best few candidates: bisection on the slope for d = 1, L-BFGS-B with analytic gradients for
+    d > 1.
 
     Args:
-        posterior: The belief to use; its actions are the ones to choose from.
-        rng: Breaks ties. Candidates do not depend on it, so that restored agents have the same
-            ones.
-        candidates: Number of candidates in a box (for d > 1 rounded down to a power of two); None
-            for a number that resolves the kernel.
+        posterior: Posterior with the actions to choose from.
+        rng: Generator that breaks ties. The candidates do not depend on it, so that a restored
+            agent has the same candidates.
+        candidates: Number of grid points for d = 1 (by default, enough to resolve the kernel), or
+            of Sobol points for d > 1 (2048 by default), rounded down to a power of two.
     """
 
     def __init__(self, posterior: Predictive, rng: Rng, candidates: int | None = None) -> None:
@@ -170,17 +178,19 @@ class UCB:
         """Return the action to take at time t: an arm number, or a point of shape (d,)."""
         actions = self.posterior.actions
         if isinstance(actions, InContext):
-            raise TypeError("choose from the actions alone: InThisContext(posterior)")
+            raise TypeError("a context is missing: choose with InThisContext(posterior)")
         if isinstance(actions, Finite):
             arms = self.posterior.contenders(t, beta)
             best = argmax(upper_bound(self.posterior.predict(t, arms), beta), self._rng)
             return best if arms is None else int(arms[best])
         prediction = self.posterior.predict(t, self._grid)
         values = upper_bound(prediction, beta)
+        # All candidates are ties, so one of them is drawn.
         if values.max() - values.min() <= TIE * max(1.0, abs(float(values[0]))):
             return self._grid[self._rng.integers(len(values))].copy()
         if actions.dimension == 1:
             peaks = self._peaks(values)
+            # On a plateau round-off would decide which action is chosen, so exact slopes are used.
             if self._resolved and not _has_plateau(values, peaks):
                 return self._between(beta, prediction, values, peaks)
             return self._bisect(t, beta, peaks)
@@ -192,7 +202,7 @@ class UCB:
         return float(upper_bound(self.posterior.predict(t, points), beta).max())
 
     def _peaks(self, values: Array) -> Integers:
-        """Return the best local maxima of the grid."""
+        """Return the indices of the best local maxima of the grid."""
         rising = values[1:] >= values[:-1]
         falling = values[1:] <= values[:-1]
         peak = np.ones(len(values), dtype=bool)
@@ -202,7 +212,7 @@ class UCB:
         return peaks[self._first(values[peaks])] if len(peaks) > 1 else peaks
 
     def _between(self, beta: float, known: Prediction, values: Array, peaks: Integers) -> Array:
-        """Return the best maximum around the peaks, from values on the grid alone."""
+        """Return the best maximum around the peaks, computed only from the values on the grid."""
         last, root_beta = len(values) - 1, math.sqrt(beta)
         top = float(values[peaks[0]])
         least = top - 2.0 * TIE * max(1.0, abs(top))
@@ -210,7 +220,8 @@ class UCB:
         for peak in peaks.tolist():
             height = float(values[peak])
             sides = float(values[max(peak - 1, 0)]) + float(values[min(peak + 1, last)])
-            # A parabola exceeds its highest grid point by at most 1/8 of the second difference.
+            # A parabola exceeds its highest grid point by at most 1/8 of the second difference. A
+            # peak that is lower than the best peak by more than the whole difference is skipped.
             if height + abs(2.0 * height - sides) >= least:
                 near.append(peak)
                 heights.append(height)
@@ -223,7 +234,7 @@ class UCB:
         return np.array(low + part * (high - low))
 
     def _bisect(self, t: float, beta: float, peaks: Integers) -> Array:
-        """Halve the intervals around peaks of the grid, all at once."""
+        """Return the best point after bisection of the intervals around all peaks."""
         x = self._grid[:, 0]
         low, high = x[np.maximum(peaks - 1, 0)], x[np.minimum(peaks + 1, len(x) - 1)]
         for _ in range(HALVINGS):
@@ -235,7 +246,7 @@ class UCB:
         return self._best(t, beta, points)
 
     def _climb(self, t: float, beta: float, values: Array, box: Box) -> Array:
-        """Maximise by L-BFGS-B from the best candidates."""
+        """Return the best point that L-BFGS-B finds from the best candidates."""
         from scipy.optimize import minimize  # slow to import, and not always needed
 
         best = self._first(values)
@@ -253,7 +264,7 @@ class UCB:
         return self._best(t, beta, points)
 
     def _first(self, values: Array) -> Integers:
-        """Return positions of the largest few; equals, as on a plateau, in random order."""
+        """Return the indices of the largest few values; equal values are in random order."""
         shuffled = self._rng.permutation(len(values))
         order = np.argsort(-np.round(values[shuffled], 9), kind="stable")
         return np.asarray(shuffled[order[:STARTS]])
@@ -263,7 +274,7 @@ class UCB:
         return np.array(points[best])
 
     def _slope(self, t: float, beta: float, x: Array) -> tuple[Array, Array]:
-        """Return UCB and its derivative, (q,) and (q, d)."""
+        """Return the UCB, shape (q,), and its derivative, shape (q, d)."""
         mean, variance, mean_slope, variance_slope = self.posterior.gradient(t, x)
         deviation = np.sqrt(np.maximum(variance, 1e-18))
         pull = math.sqrt(beta) * variance_slope / (2 * deviation[:, None])
@@ -271,7 +282,7 @@ class UCB:
 
 
 def _has_plateau(values: Array, peaks: Integers) -> bool:
-    """Return whether a peak that may be the best is flat up to round-off."""
+    """Return whether a peak that may be the best one is a plateau."""
     last, top = len(values) - 1, float(values.max())
     unit = FLAT * max(1.0, abs(top))
     for peak in peaks.tolist():
@@ -283,21 +294,21 @@ def _has_plateau(values: Array, peaks: Integers) -> bool:
 
 
 def _resolved(posterior: Predictive, box: Box, points: int) -> bool:
-    """Return whether the grid resolves an interval; of a mixture, under each candidate."""
+    """Return whether the grid resolves the kernel, or the kernels of all members of a mixture."""
     members = getattr(posterior, "members", (posterior,))
     kernels = [member.kernel for member in members]
     return box.dimension == 1 and is_resolved(kernels, box, points)
 
 
 def _candidates(box: Box, kernel: Kernel, n: int | None) -> Array:
-    """Return a grid for d = 1; Sobol points and the corners above."""
+    """Return a grid if d = 1, otherwise Sobol points and the corners."""
     if box.dimension == 1:
         return grid(box, n or _grid_size(box, kernel))
     return np.concatenate((sobol(box, n or 2048), corners(box)))
 
 
 def _grid_size(box: Box, kernel: Kernel) -> int:
-    """Return sixteen points to the shortest length-scale, between 256 and 4096."""
+    """Return the number of grid points: 16 per shortest length-scale, from 256 to 4096."""
     factors = [k for term in kernel.terms for k in term.actions]
     scales = [np.min(k.length_scale) for k in factors if hasattr(k, "length_scale")]
     shortest = float(min(scales, default=np.inf))

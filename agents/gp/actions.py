@@ -16,12 +16,12 @@ Integers: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Actions in the form that kernels take.
+    """Actions in the form that kernels accept.
 
     Attributes:
         x: Coordinates, shape (n, d).
-        arm: Arm numbers, shape (n,); None when the actions come from a box.
-        context: Context of each action, shape (n, c); None without contexts.
+        arm: Arm numbers, shape (n,); None for actions of a box.
+        context: Context of each action, shape (n, c), or None.
     """
 
     x: Array
@@ -31,10 +31,11 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Finite:
-    """A finite set of actions; an action is its row number in ``x``.
+    """Finite set of actions; an action is the number of a row of ``x``.
 
     Attributes:
-        x: Coordinates of the arms, shape (n, d); ``Finite.arms(n)`` when they have none.
+        x: Coordinates of the arms, shape (n, d). For arms without coordinates, use
+            ``Finite.arms(n)``.
     """
 
     x: Array
@@ -44,14 +45,16 @@ class Finite:
     def __post_init__(self) -> None:
         x = np.array(self.x, dtype=np.float64)
         if x.ndim != 2 or not len(x) or not np.isfinite(x).all():
-            raise ValueError(f"expected finite coordinates of shape (n, d), got shape {x.shape}")
+            raise ValueError(
+                f"coordinates must be finite, of shape (n, d) with n > 0, got shape {x.shape}"
+            )
         object.__setattr__(self, "x", x)
         object.__setattr__(self, "_numbers", np.arange(len(x)))
         object.__setattr__(self, "_all", Points(x, self._numbers))
 
     @classmethod
     def arms(cls, n: int) -> Finite:
-        """Return a set of ``n`` arms without coordinates: arm i sits at i."""
+        """Return a set of ``n`` arms whose only coordinate is the number of the arm."""
         return cls(np.arange(n, dtype=np.float64)[:, None])
 
     def __len__(self) -> int:
@@ -61,11 +64,11 @@ class Finite:
         """Return the given arms (all of them by default) with their coordinates."""
         if actions is None:
             return self._all
-        if type(actions) is int and 0 <= actions < len(self.x):  # as in every observation
+        if type(actions) is int and 0 <= actions < len(self.x):  # fast path for a single arm
             return Points(self.x[actions : actions + 1], self._numbers[actions : actions + 1])
         arm = np.atleast_1d(np.asarray(actions)).astype(np.int64)
         if arm.size and not 0 <= arm.min() <= arm.max() < len(self.x):
-            raise IndexError(f"arm outside 0..{len(self.x) - 1}")
+            raise IndexError(f"an arm must be from 0 to {len(self.x) - 1}, got {actions}")
         return Points(self.x[arm], arm)
 
     def buffer(self, capacity: int) -> NDArray[Any]:
@@ -75,7 +78,7 @@ class Finite:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A box of actions; an action is a point with ``low <= x <= high``, shape (d,)."""
+    """Box of actions; an action is a point x with ``low <= x <= high``, shape (d,)."""
 
     low: Array
     high: Array
@@ -83,7 +86,7 @@ class Box:
     def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
         low, high = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
         if low.ndim != 1 or not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
-            raise ValueError("a box needs finite low < high, one pair per dimension")
+            raise ValueError(f"a box needs finite bounds low < high, got {low} and {high}")
         object.__setattr__(self, "low", np.array(low, dtype=np.float64))
         object.__setattr__(self, "high", np.array(high, dtype=np.float64))
 
@@ -93,7 +96,7 @@ class Box:
         return len(self.low)
 
     def points(self, actions: Any) -> Points:
-        """Return the coordinates of shape (q, d), or one action of shape (d,), as points."""
+        """Return actions of shape (q, d), or one action of shape (d,), as points."""
         x = np.asarray(actions, dtype=np.float64)
         return Points(x if x.ndim == 2 else x.reshape(-1, self.dimension))
 
@@ -104,10 +107,10 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class InContext:
-    """Actions in contexts: rows of an arm number or coordinates of a box, followed by the context.
+    """Actions in contexts, as rows of an arm number or box coordinates followed by a context.
 
     Attributes:
-        actions: The actions alone.
+        actions: Set of the actions without contexts.
         dimension: Number of entries of a context.
     """
 
@@ -115,7 +118,7 @@ class InContext:
     dimension: int
 
     def joined(self, actions: Any, context: Array) -> Array:
-        """Return the given actions (q of them, or one; all arms if None) in one context."""
+        """Return rows of the given actions (all arms if None) in one context."""
         if actions is None:
             actions = np.arange(len(self.actions)) if isinstance(self.actions, Finite) else ()
         alone = np.asarray(actions, dtype=np.float64).reshape(-1, self._width)
@@ -124,7 +127,7 @@ class InContext:
         return rows
 
     def points(self, actions: Any) -> Points:
-        """Return rows, or one of them, as points with contexts."""
+        """Return several rows, or a single row, as points with contexts."""
         rows = np.asarray(actions, dtype=np.float64).reshape(-1, self._width + self.dimension)
         first, context = rows[:, : self._width], rows[:, self._width :]
         chosen = first[:, 0].astype(np.int64) if isinstance(self.actions, Finite) else first
@@ -149,7 +152,10 @@ def grid(box: Box, n: int) -> Array:
 
 
 def sobol(box: Box, n: int, shift: ArrayLike = 0.0) -> Array:
-    """Return the first ``n`` Sobol points, shifted modulo the unit cube, shape (n, d)."""
+    """Return the first ``n`` Sobol points, shifted modulo the unit cube, shape (n, d).
+
+    ``n`` is rounded down to a power of two.
+    """
     from scipy.stats import qmc  # slow to import, and not always needed
 
     unit = (qmc.Sobol(box.dimension, scramble=False).random_base2(int(np.log2(n))) + shift) % 1.0
@@ -157,12 +163,12 @@ def sobol(box: Box, n: int, shift: ArrayLike = 0.0) -> Array:
 
 
 def corners(box: Box) -> Array:
-    """Return the 2^d corners, shape (2^d, d)."""
+    """Return the 2^d corners of a box, shape (2^d, d)."""
     return np.array(list(itertools.product(*zip(box.low, box.high, strict=True))))
 
 
 def chebyshev(box: Box, per_axis: int) -> Array:
-    """Return a grid that is denser towards the sides, ends included, shape (per_axis^d, d)."""
+    """Return a grid that includes the sides and is denser near them, shape (per_axis^d, d)."""
     axis = 0.5 - 0.5 * np.cos(np.pi * np.arange(per_axis) / (per_axis - 1))
     axes = np.meshgrid(*[axis] * box.dimension)
     unit = np.stack(axes, axis=-1).reshape(-1, box.dimension)

@@ -1,7 +1,8 @@
 """Exploration schedules beta_t for UCB = mean + sqrt(beta_t) * standard deviation.
 
-The paper prints beta_t^(-1/2); its proofs and all cited methods use sqrt(beta_t), as here. The
-schedule "printed" follows the printed formula. Steps count from t = 1.
+Eq. (6) of the paper has the weight beta_t^(-1/2). The proofs of the paper and all cited methods use
+sqrt(beta_t), and so does this module; only the schedule "printed" follows Eq. (6). The first step
+is t = 1.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from agents.checks import not_negative, require, share
 from agents.gp.actions import Actions, Box, Finite
 
 MAX_FACTOR = 1e100
-"""Largest factor of a scaled schedule: its square must stay finite."""
+"""Largest factor of a scaled schedule, whose square must stay finite."""
 
 
 class Beta(Protocol):
-    """A schedule: step t = 1, 2, ... to beta_t >= 0."""
+    """Schedule that maps a step t = 1, 2, ... to beta_t >= 0."""
 
     def __call__(self, t: float) -> float:
         """Return the value of beta_t at step t."""
@@ -27,7 +28,7 @@ class Beta(Protocol):
 
 @dataclass(frozen=True)
 class PaperBeta:
-    """The paper's experiments: beta_t = 0.8 log(0.4 t), clipped at 0 (it is negative for t < 3)."""
+    """Schedule of the paper's experiments: beta_t = 0.8 log(0.4 t), clipped at 0 for t < 3."""
 
     def __call__(self, t: float) -> float:
         """Return the value of beta_t at step t."""
@@ -36,10 +37,10 @@ class PaperBeta:
 
 @dataclass(frozen=True)
 class PrintedBeta:
-    """Eq. (6) to the letter: a weight of (0.8 log(0.4 t))^(-1/2), that is, of sqrt(1 / beta_t).
+    """Schedule of Eq. (6) exactly as in the paper: the weight is (0.8 log(0.4 t))^(-1/2).
 
-    The first two steps, where 0.8 log(0.4 t) is negative, have the weight of the third. The weight
-    decreases with time, but the proofs require an increasing one.
+    The first two steps, where 0.8 log(0.4 t) is negative, have the weight of the third step. The
+    weight decreases with time, although the proofs require a weight that increases.
     """
 
     def __call__(self, t: float) -> float:
@@ -49,10 +50,10 @@ class PrintedBeta:
 
 @dataclass(frozen=True)
 class SteadyBeta:
-    """beta_t = max(1, 0.8 log(0.4 t)): the paper's, but never less than 1.
+    """The paper's schedule, but at least 1: beta_t = max(1, 0.8 log(0.4 t)).
 
-    For beliefs with learned scale and variances: it explores from the first step on, and its growth
-    prevents an early commitment, unlike a constant.
+    This schedule is for beliefs whose scale and variances are learned. It explores from the first
+    step on. Unlike a constant schedule, it grows, which prevents an early commitment to one action.
     """
 
     def __call__(self, t: float) -> float:
@@ -62,7 +63,7 @@ class SteadyBeta:
 
 @dataclass(frozen=True)
 class ConstantBeta:
-    """A constant schedule: beta_t = value."""
+    """Constant schedule: beta_t = value."""
 
     value: float
 
@@ -76,7 +77,7 @@ class ConstantBeta:
 
 @dataclass(frozen=True)
 class ScaledBeta:
-    """Another schedule's weight sqrt(beta_t) times a factor: beta_t times its square.
+    """Schedule whose weight sqrt(beta_t) is that of another schedule times a factor.
 
     Attributes:
         schedule: Original schedule.
@@ -99,11 +100,11 @@ class ScaledBeta:
 
 @dataclass(frozen=True)
 class FiniteBeta:
-    """Eq. (7), for n actions: beta_t = 2 log(n t^2 pi^2 / (6 delta)).
+    """Schedule of Eq. (7) for n actions: beta_t = 2 log(n t^2 pi^2 / (6 delta)).
 
     Attributes:
         n: Number of actions.
-        delta: Probability that the regret bound fails.
+        delta: Upper bound on the probability that the regret bound fails.
     """
 
     n: int
@@ -119,15 +120,15 @@ class FiniteBeta:
 
 @dataclass(frozen=True)
 class BoxBeta:
-    """Eq. (8), for a box in R^d.
+    """Schedule of Eq. (8) for a box in R^d.
 
     beta_t = 2 log{pi^2 t^2 / (3 delta)} + 2 d log{c2 v d t^2 sqrt(log(c1 d pi^2 t^2 / (3 delta)))},
     clipped at 0.
 
     Attributes:
-        d: Dimension.
+        d: Dimension of the box.
         v: Longest side of the box.
-        delta: Probability that the regret bound fails.
+        delta: Upper bound on the probability that the regret bound fails.
         c1: Constant of the smoothness assumption P(sup |df/da_j| > M) <= c1 exp(-M^2 / c2^2).
         c2: Second constant of the smoothness assumption.
     """
@@ -141,11 +142,11 @@ class BoxBeta:
     def __post_init__(self) -> None:
         share("delta", self.delta)
         if not (0 < self.c1 < math.inf and 0 < self.c2 < math.inf):
-            raise ValueError(f"c1 and c2 must be positive, got {self.c1} and {self.c2}")
+            raise ValueError(f"c1 and c2 must be positive and finite, got {self.c1} and {self.c2}")
 
     def __call__(self, t: float) -> float:
         """Return the value of beta_t at step t."""
-        # The union bound over steps, and the discretisation of the box.
+        # The first term is a union bound over the steps; the second term discretises the box.
         union = math.pi**2 * _step(t) ** 2 / (3 * self.delta)
         slope = math.sqrt(max(0.0, math.log(self.c1 * self.d * union)))
         mesh = self.c2 * self.v * self.d * t**2 * slope
@@ -159,11 +160,11 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
 
     Args:
         spec: "paper"; "steady"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
-            "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", for "finite" or "box" as the actions
-            are; "constant:VALUE"; a number (as text or not) for a constant; any of these as
-            "NAME*FACTOR", which multiplies the weight sqrt(beta_t) by the factor; or a schedule,
-            which is returned unchanged.
-        actions: Set of actions, for their number or the dimension and size of the box.
+            "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", which means "finite" or "box",
+            depending on the actions; "constant:VALUE", or only the number. Each of these may be
+            followed by "*FACTOR", which multiplies the weight sqrt(beta_t) by the factor. A
+            schedule is returned unchanged.
+        actions: Set of actions, which determines n, or d and v.
 
     >>> from agents.gp.actions import Box
     >>> parse_beta("box:0.05", Box([0, 0], [2, 3]))
@@ -190,20 +191,21 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
     make, counts = _SCHEDULES.get(name, (None, ()))
     if make is None or len(numbers) not in counts:
         raise ValueError(
-            "choose paper, steady, printed, finite, box, theorem, constant:VALUE or a number"
+            "expected paper, steady, printed, finite[:DELTA], box[:DELTA[:C1:C2]], "
+            "theorem[:DELTA], constant:VALUE or a number"
         )
     return make(actions, *numbers)
 
 
 def _finite(actions: Actions, *numbers: float) -> Beta:
     if not isinstance(actions, Finite):
-        raise ValueError("Eq. (7) is for finite action sets")
+        raise ValueError("Eq. (7) needs a finite set of actions; choose box or theorem")
     return FiniteBeta(len(actions), *numbers)
 
 
 def _box(actions: Actions, *numbers: float) -> Beta:
     if not isinstance(actions, Box):
-        raise ValueError("Eq. (8) is for boxes")
+        raise ValueError("Eq. (8) needs a box of actions; choose finite or theorem")
     return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
 
 
@@ -215,9 +217,9 @@ _SCHEDULES: dict[str, tuple[Callable[..., Beta], tuple[int, ...]]] = {
     "box": (_box, (0, 1, 3)),
     "constant": (lambda _, value: ConstantBeta(value), (1,)),
 }
-"""Factories of schedules, and the allowed numbers of parameters."""
+"""Factory and allowed numbers of parameters of each schedule."""
 
 
 def _step(t: float) -> float:
-    require(t >= 1, "steps count from 1", t)
+    require(t >= 1, "steps start at t = 1", t)
     return t

@@ -1,16 +1,16 @@
-"""The log evidence of hyper-parameters, and its gradient.
+"""Log evidence of hyper-parameters, and its gradient.
 
 With K(theta) the covariance of the rewards, noise included, and alpha = K^-1 (y - mu),
 
     log p(y | theta) = -1/2 { (y - mu)^T alpha / s^2 + log |K| + n log(2 pi s^2) },
     its derivative   =  1/2 { alpha^T K' alpha / s^2 - trace(K^-1 K') }.
 
-K' is a central difference of the kernel matrix, exact to about eight digits, for any kernel. The
-prior mean mu = 1^T K^-1 y / 1^T K^-1 1 and the scale s^2 = (y - mu)^T alpha / n are set to their
-best values at every theta, in closed form.
+K' is computed as a central difference of the kernel matrix, which is exact to about eight digits
+for any kernel. The prior mean mu = 1^T K^-1 y / 1^T K^-1 1 and the scale s^2 = (y - mu)^T alpha / n
+are set to their best values at every theta, in closed form.
 
-Rewards may come in several stretches that are independent of each other given theta; theta, mu and
-s are common to all, and the log evidence is the sum over stretches.
+The rewards may consist of several stretches that are independent of each other given theta. All
+stretches have the same theta, mu and s, and the log evidence is the sum over stretches.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from agents.gp.kernels.base import ActionKernel, Kernel, Sum, Term, TimeKernel
 class Normaliser:
     """Affine transform reward = mean + scale * y.
 
-    Posteriors have prior mean 0 and work on y.
+    Posteriors have prior mean 0 and learn from y instead of the reward.
     """
 
     mean: float = 0.0
@@ -40,11 +40,11 @@ class Normaliser:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.mean) and 0 < self.scale < np.inf):
-            raise ValueError(f"need a finite mean and a positive scale, got {self}")
+            raise ValueError(f"mean must be finite, and scale positive and finite, got {self}")
 
     @classmethod
     def of(cls, rewards: ArrayLike) -> Normaliser:
-        """Sample mean and standard deviation; scale 1 if all rewards are equal to round-off."""
+        """Return the normaliser of a sample, with scale 1 if all rewards are equal to round-off."""
         values = np.asarray(rewards, dtype=np.float64)
         if not values.size:
             return cls()
@@ -53,15 +53,16 @@ class Normaliser:
         return cls(float(values.mean()), scale if varied else 1.0)
 
     def forward(self, reward: ArrayLike) -> Array:
-        """Return rewards in the unit of the posterior."""
+        """Return the values y of rewards, in the unit of the posterior."""
         return (np.asarray(reward, dtype=np.float64) - self.mean) / self.scale
 
     def backward(self, y: ArrayLike) -> Array:
-        """Return y, or a posterior mean, to rewards."""
+        """Return values of y, such as a posterior mean, in the unit of the rewards."""
         return self.mean + self.scale * np.asarray(y, dtype=np.float64)
 
 
 VARIANCE = (1e-4, 1e4)
+"""Bounds of the variance of a term."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,8 @@ class Parameter:
     Attributes:
         term: Index of the term.
         factor: Index of the factor of the term; None for its variance.
-        name: "variance", or a field of the factor.
-        item: Position in the field if that is a tuple, else None.
+        name: "variance", or the name of a field of the factor.
+        item: Position in the field if the field is a tuple, else None.
         bounds: Bounds of the parameter.
     """
 
@@ -90,12 +91,12 @@ def free_parameters(kernel: Kernel, fixed: Collection[str] = ()) -> list[Paramet
 
 
 def get(kernel: Kernel, parameters: Collection[Parameter]) -> Array:
-    """Return their values, shape (p,)."""
+    """Return the values of hyper-parameters of a kernel, shape (p,)."""
     return np.array([_value(kernel.terms[p.term], p) for p in parameters])
 
 
 def put(kernel: Kernel, parameters: Collection[Parameter], values: Array) -> Kernel:
-    """Return the kernel with other values."""
+    """Return the kernel with new values of these hyper-parameters."""
     terms = list(kernel.terms)
     for p, value in zip(parameters, values.tolist(), strict=True):
         terms[p.term] = _with(terms[p.term], p, value)
@@ -130,13 +131,14 @@ def _with(term: Term, p: Parameter, value: float) -> Term:
 
 
 STEP = 1e-5
+"""Step of the central differences in theta."""
 HOPELESS = 1e25
-"""Loss where K is singular."""
+"""Loss of a theta for which K is singular."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Observations that are jointly Gaussian.
+    """Group of observations that are jointly Gaussian.
 
     Attributes:
         points: Actions taken, n of them.
@@ -154,11 +156,11 @@ class Evidence:
     """Minus the log evidence as a function of theta = log(hyper-parameters, noise variance).
 
     Attributes:
-        kernel: Template.
+        kernel: Kernel whose hyper-parameters are replaced by those of theta.
         parameters: Free hyper-parameters, p of them.
         stretches: Independent stretches of observations.
-        fit_mean: Fit mu; otherwise it is 0.
-        fit_scale: Fit s; otherwise it is 1.
+        fit_mean: Fit mu; otherwise mu is 0.
+        fit_scale: Fit s; otherwise s is 1.
     """
 
     kernel: Kernel
@@ -200,12 +202,12 @@ class Evidence:
         return value, s2, alphas
 
     def unpack(self, theta: Array) -> tuple[Kernel, float]:
-        """Return the kernel and noise variance."""
+        """Return the kernel and the noise variance of a theta."""
         values = np.exp(theta)
         return put(self.kernel, self.parameters, values[:-1]), float(values[-1])
 
     def normaliser(self, theta: Array) -> Normaliser:
-        """Return the best prior mean and scale."""
+        """Return the best prior mean and scale for a theta."""
         mu, s2, _ = self._profile(self._factors(theta))
         return Normaliser(mu, math.sqrt(s2))
 
@@ -228,7 +230,7 @@ class Evidence:
         squares = zip(self.stretches, alphas, strict=True)
         # s^2 = (y - mu)^T K^-1 (y - mu) / n
         s2 = sum(float((part.y - mu) @ alpha) for part, alpha in squares) / n
-        return mu, max(s2, 1e-20), alphas
+        return mu, max(s2, 1e-20), alphas  # must be positive, since the loss contains log s^2
 
     def _covariance(self, theta: Array, part: Stretch) -> Array:
         kernel, noise_variance = self.unpack(theta)

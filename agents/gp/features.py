@@ -1,8 +1,8 @@
 """Features of a kernel: f(a, t) = sum over blocks of phi(a)^T W psi(t), W ~ N(0, I).
 
-Action features satisfy k(a, b) = phi(a) . phi(b) to round-off. Pivoted Cholesky selects a few
-actions that explain all others, and stops when no variance is left; the rank depends on the
-smoothness of the kernel, not on the number of actions.
+Action features satisfy k(a, b) = phi(a) . phi(b) up to round-off. A pivoted Cholesky decomposition
+selects a few actions that explain all other actions, and stops when no variance is left. Its rank
+depends on the smoothness of the kernel, not on the number of actions.
 
 A term could be one block of all action features times all time features. For weak action features
 only strong time features matter, so a term is divided into a few blocks with decreasing numbers of
@@ -26,11 +26,11 @@ RESIDUAL = 1e-14
 TOLERANCE = 1e-12
 """Relative unexplained variance up to which features count as exact."""
 MAX_RANK = {Finite: 1200, Box: 600}
-"""Number of features above which another engine is used."""
+"""Largest number of action features of a term, by the type of the set of actions."""
 
 
 class RankError(ValueError):
-    """Kernel without a small number of features over these actions."""
+    """Raised if a kernel has no features, or too many features, over a set of actions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class ArmFeatures:
 
     def slope(self, points: Points) -> Array:
         """Raise an error, since arms have no gradient."""
-        raise TypeError("arms have no gradient; use a box")
+        raise TypeError("arms have no gradient: use a box of actions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,9 @@ class Nystrom:
     """Features of the points of a box: phi(x) = B^T k(Z, x).
 
     Attributes:
-        term: Its action kernels are k.
-        nodes: Z, shape (r, d).
-        mixing: B with B B^T = variance k(Z, Z)^-1, shape (r, m_a).
+        term: Term of a kernel; k is the product of its action kernels.
+        nodes: Nodes Z, shape (r, d).
+        mixing: Matrix B with B B^T = variance k(Z, Z)^-1, shape (r, m_a).
         weight: Largest phi_i^2 over the box, shape (m_a,).
     """
 
@@ -83,7 +83,7 @@ class Nystrom:
         return replace(self, mixing=mixing, weight=self.weight[:size])
 
     def __call__(self, points: Points) -> Array:
-        """Return phi, shape (q, m_a)."""
+        """Return phi of the given points, shape (q, m_a)."""
         return self.term.over_actions(points, Points(self.nodes)) @ self.mixing
 
     def slope(self, points: Points) -> Array:
@@ -99,13 +99,14 @@ def find_basis(term: Term, actions: Actions) -> Basis:
     """Return the features of a term: phi(a) . phi(b) is its variance times its action kernels.
 
     Raises:
-        RankError: If too many features are needed, or actions have contexts.
+        RankError: If too many features are needed, or if the actions have contexts.
     """
     if isinstance(actions, InContext):
-        raise RankError("features are not available for actions with contexts")
+        raise RankError("actions with contexts have no finite features: use engine='incremental'")
     points = actions.points() if isinstance(actions, Finite) else Points(_candidates(actions))
     L, pivots = _pivoted_cholesky(term, points, MAX_RANK[type(actions)])
-    # Rotation to principal axes keeps L L^T and makes the last features weak enough to drop.
+    # A rotation to principal axes keeps L L^T and makes the last features so weak that they can be
+    # dropped.
     value, vector = np.linalg.eigh(L.T @ L)
     rotation = vector[:, np.argsort(-value, kind="stable")]
     scale = np.sqrt(term.variance)
@@ -131,11 +132,13 @@ def _pivoted_cholesky(term: Term, points: Points, max_rank: int) -> tuple[Array,
             rows = np.concatenate((rows, np.zeros_like(rows)))
         row = term.over_actions(_one(points, p), points)[0] - rows[:r, p] @ rows[:r]
         rows[r] = row / np.sqrt(left[p])
-        rows[r, pivots] = 0.0  # exactly, not to round-off
+        rows[r, pivots] = 0.0  # exactly zero, so that L[pivots] is triangular
         left, pivots = np.maximum(left - rows[r] ** 2, 0.0), [*pivots, p]
         left[pivots] = 0.0
     if left.max() > TOLERANCE / RESIDUAL * stop:
-        raise RankError(f"more than {max_rank} features needed")
+        raise RankError(
+            f"the action kernel needs more than {max_rank} features: use engine='incremental'"
+        )
     return np.ascontiguousarray(rows[: len(pivots)].T), np.array(pivots)
 
 
@@ -144,7 +147,7 @@ def _one(points: Points, p: int) -> Points:
 
 
 def _candidates(box: Box) -> Array:
-    """Return candidates for nodes."""
+    """Return the points of a box among which nodes are selected."""
     per_axis = {1: 256, 2: 48, 3: 16}.get(box.dimension)
     return chebyshev(box, per_axis) if per_axis else sobol(box, 4096)
 
@@ -155,18 +158,28 @@ def _verify(basis: Nystrom, box: Box) -> None:
     own = basis.term.variance * basis.term.own(points)
     left = own - (basis(points) ** 2).sum(axis=1)
     if np.abs(left).max() > 10 * TOLERANCE * own.max():
-        raise RankError("the kernel is too rough for features over this box")
+        raise RankError(
+            "the action kernel is too rough for finite features over this box: use a longer "
+            "length-scale or engine='incremental'"
+        )
 
 
 DROP = 1e-14
-"""Features below this share of the prior variance are dropped (about 1e-13 in sum)."""
+"""Share of the prior variance below which a feature is dropped; in total, about 1e-13 is lost."""
 LEVELS = 8
-"""Largest number of blocks per term; ``_counts`` chooses the fastest."""
+"""Largest number of blocks per term; ``_counts`` chooses the fastest number."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Grid of action features (columns) times time features (clock) in the state (rows)."""
+    """Block of the state, a grid of action features times time features.
+
+    Attributes:
+        columns: Range of the action features.
+        clock: Range of the time features.
+        rows: Range of the entries of the state.
+        log_rho: Logarithm of the decay per unit of time.
+    """
 
     columns: slice
     clock: slice
@@ -175,7 +188,7 @@ class Block:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m_a, m_t) of the block."""
+        """Numbers of action and time features, (m_a, m_t)."""
         return (self.columns.stop - self.columns.start, self.clock.stop - self.clock.start)
 
 
@@ -184,9 +197,9 @@ class Features:
     """All features of a kernel over a set of actions.
 
     Attributes:
-        bases: Action features, one basis per term; together M_a columns.
-        clock: Time features of all terms, one after the other; together M_t.
-        blocks: How the two combine.
+        bases: Action features, one basis per term, with M_a columns in total.
+        clock: Time features of all terms, concatenated, M_t in total.
+        blocks: Combinations of action features and time features that make up the state.
         whole_times: True if all t must be whole numbers.
     """
 
@@ -218,17 +231,19 @@ class Features:
     def psi(self, t: float) -> Array:
         """Return the time features, shape (M_t,)."""
         if self.whole_times and t != int(t):
-            raise ValueError(f"these features require whole times, got t = {t}")
+            raise ValueError(f"times must be whole numbers if whole_times=True, got t = {t}")
         return self.clock(t)
 
     def psi_of_all(self, t: Array) -> Array:
         """Return the time features of several times, shape (n, M_t)."""
         if self.whole_times and (t % 1.0).any():
-            raise ValueError("these features require whole times")
+            raise ValueError(
+                f"times must be whole numbers if whole_times=True, got t = {t[t % 1.0 != 0.0][0]}"
+            )
         return self.clock(t[:, None])
 
     def at_other_frequencies(self, kernel: Kernel) -> Features | None:
-        """Return the features of a kernel that differs only in frequencies, or None."""
+        """Return the features of a kernel that differs only in its frequencies, otherwise None."""
         clock = _joined([_clock(term, self.whole_times) for term in kernel.terms])
         same = np.array_equal(clock.amplitude, self.clock.amplitude)
         same = same and np.array_equal(clock.shift, self.clock.shift)
@@ -248,14 +263,14 @@ def find_features(
     Args:
         kernel: Sum of terms whose time kernels all have a spectrum.
         actions: Finite set or box.
-        whole_times: Promise that every t is a whole number; saves features when the period is
-            short: never more than tau for a whole period tau.
-        bases: Action features of each term, if they are known from a kernel that differs in its
-            time kernels alone.
+        whole_times: Promise that every t is a whole number. This reduces the number of features if
+            periods are short: a whole period tau needs at most tau time features.
+        bases: Action features of each term, if they are known from a kernel that differs only in
+            its time kernels.
         drop: Share of the prior variance below which a feature is dropped.
 
     Raises:
-        RankError: If the kernel has no finite features, or far too many.
+        RankError: If the kernel has no finite features, or too many.
     """
     clocks = [_clock(term, whole_times) for term in kernel.terms]
     bases = list(bases or (find_basis(term, actions) for term in kernel.terms))
@@ -275,18 +290,21 @@ def _joined(clocks: list[TimeFeatures]) -> TimeFeatures:
 def _clock(term: Term, whole_times: bool) -> TimeFeatures:
     spectrum = term.spectrum()
     if spectrum is None:
-        raise RankError("a time kernel without finite features")
+        raise RankError(
+            f"the time kernel {term.clocks} has no finite features: use engine='incremental'"
+        )
     return TimeFeatures.of(spectrum.folded() if whole_times else spectrum, whole_times=whole_times)
 
 
 def _counts(weight: Array, clock: TimeFeatures, drop: float) -> Integers:
-    """Return the number of time features for each action feature, rounded to few distinct ones."""
+    """Return the number of time features of each action feature, rounded up to few values."""
     needed = (np.outer(weight, clock.amplitude**2) > drop).sum(axis=1)
+    # The numbers must not increase, since each block is a contiguous range of action features.
     needed = np.maximum.accumulate(needed[::-1])[::-1]
     needed = needed[: max(1, np.count_nonzero(needed))]
     steps = [-(-int(needed.max()) // levels) for levels in range(1, LEVELS + 1)]
     rounded = [np.minimum(-(-needed // step) * step, len(clock.nu)) for step in steps]
-    # Microseconds of a step: 6 per block and 5e-4 m^2 for a state of length m, as measured.
+    # Measured cost of a step in microseconds: 6 per block, and 5e-4 m^2 for a state of length m.
     return min(rounded, key=lambda count: 6.0 * len(np.unique(count)) + 5e-4 * count.sum() ** 2)
 
 

@@ -1,15 +1,15 @@
-"""Hyper-parameters by maximum log evidence (``evidence.py``).
+"""Fitting of hyper-parameters by maximum log evidence (``evidence.py``).
 
 The log evidence has several optima; a common wrong one explains all variation by noise. Searches
 therefore start from the template, from the best of several draws (half of them with low noise, half
 with high noise), and from the optima of nested models:
 
-    the same with prior mean 0    where the mean is fitted,
-    the same with scale 1         where the scale is fitted.
+    the model with prior mean 0    if the mean is fitted,
+    the model with scale 1         if the scale is fitted.
 
-The result is therefore never worse than theirs. With free variances and noise, "scale 1" and "scale
-fitted" are two parametrisations of one model: draws are made with a fitted scale, which has one
-dimension less, and the result is converted.
+The result is therefore never worse than the results of the nested models. If variances and noise
+are free, scale 1 and a fitted scale are two parametrisations of the same model. Draws are then made
+with a fitted scale, which has one dimension less, and the result is converted.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ SCAN_SPREAD = 1.5
 SIGNAL_RICH, NOISE_RICH = -2.0, 1.0
 """Shifts of the logarithm of the noise variance in the two halves of a scan."""
 TIE = 1e-8
-"""Difference below which log evidences are equal; the earlier one is used on every machine."""
+"""Difference below which log evidences are treated as equal. The first of them is chosen, so that
+the choice does not depend on the machine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Search for one template, with fitted or fixed mean and scale.
+    """Search for the hyper-parameters of a template, with fitted or fixed mean and scale.
 
     Attributes:
-        kernel: Template.
-        stretches: Observations.
+        kernel: Template, a kernel whose hyper-parameters are the first start.
+        stretches: Independent stretches of observations.
         noise_variance: Noise variance of the template.
         fixed: Names of fixed hyper-parameters.
-        spread: Spread of the log-normal prior around the template, see :func:`agents.gp.fit`.
+        spread: Spread of the log-normal prior around the template (see :func:`agents.gp.fit`).
         starts: Number of starts.
         scan: Number of draws from which starts are selected; 0 to use all draws.
         seed: Seed of the draws.
@@ -65,21 +66,23 @@ class Search:
     _searched: dict[tuple[bool, bool], Array] = field(default_factory=dict)
 
     def best(self, fit_mean: bool, fit_scale: bool) -> Array:
-        """Return the best theta of a model."""
+        """Return the best theta of the model with a fitted or fixed mean and scale."""
         key = fit_mean, fit_scale
         if key not in self._best:
             model = self.model(*key)
             best = model.lowest([model.first, self._searched_theta(model)])
             for theta in self._contained(model):
-                if model.lowest([best, theta]) is theta:  # otherwise a descent cannot be better
+                if (
+                    model.lowest([best, theta]) is theta
+                ):  # otherwise best is already at least as good
                     best = model.lowest([theta, model.descend(theta)])
             self._best[key] = best
         return self._best[key]
 
     def model(self, fit_mean: bool, fit_scale: bool) -> Objective:
-        """Return one of the four models."""
+        """Return the objective of one of the four models."""
         free = free_parameters(self.kernel, self.fixed)
-        if fit_scale:  # only ratios of variances matter
+        if fit_scale:  # only ratios of variances matter, so one variance is fixed
             free = [p for p in free if (p.term, p.name) != (0, "variance")]
         evidence = Evidence(self.kernel, free, self.stretches, fit_mean, fit_scale)
         first = np.log(np.append(get(self.kernel, free), self.noise_variance))
@@ -89,12 +92,12 @@ class Search:
         return Objective(evidence, first, _reaching(bounds, first), self.spread)
 
     def _searched_theta(self, model: Objective) -> Array:
-        """Return the result of a search, in this model or in its equivalent parametrisation."""
+        """Return the theta of a search, in this model or in its equivalent parametrisation."""
         scale = model.evidence.fit_scale or self._one_of_two
         return model.taken_over(*self._search(model.evidence.fit_mean, scale))
 
     def _contained(self, model: Objective) -> Iterator[Array]:
-        """Yield the optima of contained models, as theta of a model."""
+        """Yield the optima of the nested models, converted to the parameters of a model."""
         fit_mean, fit_scale = model.evidence.fit_mean, model.evidence.fit_scale
         if fit_mean:
             yield self.best(False, fit_scale)
@@ -103,21 +106,21 @@ class Search:
 
     @property
     def _one_of_two(self) -> bool:
-        """True if scale 1 and a fitted scale are the same model."""
+        """True if scale 1 and a fitted scale are parametrisations of the same model."""
         return self.spread == math.inf and not self.fixed & {"variance", "noise_variance"}
 
     @property
     def _contains_scale_one(self) -> bool:
-        """True if the model with a fitted scale contains the one with scale 1.
+        """True if the model with a fitted scale contains the model with scale 1.
 
-        It does not with a prior on scaled variances, nor with fixed noise and free variances, since
-        the noise variance is in units of the scale.
+        With a prior it does not, since the prior applies to variances relative to the scale. With
+        fixed noise and free variances it does not, since the noise is fixed relative to the scale.
         """
         rescalable = "noise_variance" not in self.fixed or "variance" in self.fixed
         return self.spread == math.inf and rescalable
 
     def _search(self, fit_mean: bool, fit_scale: bool) -> tuple[Objective, Array]:
-        """Return a model and its best theta, with starts from the model with mean 0, too."""
+        """Return a model and its best theta; the best theta with mean 0 is a start, too."""
         key, model = (fit_mean, fit_scale), self.model(fit_mean, fit_scale)
         if key not in self._searched:
             begins = [model.first, *self._drawn(model)]
@@ -127,7 +130,7 @@ class Search:
         return model, self._searched[key]
 
     def _drawn(self, model: Objective) -> list[Array]:
-        """Return random starts around the template, the best of a scan if requested."""
+        """Return random starts around the template, or the best draws of a scan."""
         rng, more = np.random.default_rng(self.seed), self.starts - 1
         if not self.scan or more < 1:
             return [model.draw(rng, 1.0, 0.0) for _ in range(more)]
@@ -140,14 +143,14 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """Loss of one model: minus its log evidence, and minus the log density of a prior.
+    """Loss of one model: minus the sum of its log evidence and the log density of a prior.
 
     Attributes:
         evidence: Log evidence as a function of theta, the logarithms of the free hyper-parameters
             and of the noise variance.
-        first: theta of the template.
+        first: Theta of the template.
         bounds: Bounds of theta, shape (p + 1, 2).
-        spread: Standard deviation of the prior.
+        spread: Standard deviation of the prior on theta.
     """
 
     evidence: Evidence
@@ -156,7 +159,7 @@ class Objective:
     spread: float
 
     def value(self, theta: Array) -> float:
-        """Return the loss alone."""
+        """Return the loss without its gradient."""
         return self.evidence.value(theta) + self._prior(theta)
 
     def loss(self, theta: Array) -> tuple[float, Array]:
@@ -165,25 +168,25 @@ class Objective:
         return value + self._prior(theta), gradient + (theta - self.first) / self.spread**2
 
     def descend(self, theta: Array) -> Array:
-        """Return minimise the loss by L-BFGS-B, with bounds extended to the start."""
+        """Return the theta at which L-BFGS-B ends; the bounds are extended to include its start."""
         bounds = _reaching(self.bounds, theta)
         from scipy.optimize import minimize  # slow to import, and not always needed
 
         return np.asarray(minimize(self.loss, theta, jac=True, method="L-BFGS-B", bounds=bounds).x)
 
     def lowest(self, thetas: Sequence[Array]) -> Array:
-        """Return the theta with the least loss, the first among ties."""
+        """Return the theta with the lowest loss, the first one among ties."""
         values = [self.value(theta) for theta in thetas]
         return next(t for t, v in zip(thetas, values, strict=True) if v <= min(values) + TIE)
 
     def draw(self, rng: Rng, wide: float, shift: float) -> Array:
-        """Return a random theta around the template, with shifted noise."""
+        """Return a random theta around the template, with a shifted noise variance."""
         theta = self.first + wide * rng.standard_normal(len(self.first))
         theta[-1] += shift
         return np.asarray(np.clip(theta, *self.bounds.T))
 
     def taken_over(self, other: Objective, theta: Array) -> Array:
-        """Return the theta with the same covariance of the rewards as another model's theta."""
+        """Return the theta that gives the rewards the same covariance as another model's theta."""
         kernel, noise_variance = other.evidence.unpack(theta)
         factor = 1.0
         if other.evidence.fit_scale != self.evidence.fit_scale:
@@ -199,13 +202,13 @@ class Objective:
 
 
 def _reaching(bounds: Array, theta: Array) -> Array:
-    """Return bounds extended to include a point."""
+    """Return bounds that are extended to include a point."""
     return np.stack((np.minimum(bounds[:, 0], theta), np.maximum(bounds[:, 1], theta)), axis=1)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Result of ``fit``; posteriors take ``normaliser.forward(reward)``.
+    """Result of ``fit``; posteriors learn from ``normaliser.forward(reward)``.
 
     Attributes:
         kernel: Kernel with fitted hyper-parameters.
@@ -236,29 +239,29 @@ def fit(
 ) -> Fit:
     """Maximise the log evidence, and optionally a prior, over the logarithms of hyper-parameters.
 
-    The optimiser is L-BFGS-B. Without a prior, the result is at least as good as the same call with
-    ``fit_mean=False``, ``fit_scale=False`` or both, whose optima are starts, too. (An exception is
-    a call that fixes the noise and fits variances, since a fitted scale changes the unit of the
-    noise.) With a prior, the same holds for the sum of log evidence and log prior, for
-    ``fit_mean``. Calls with more names in ``fixed`` are not included and may occasionally be
-    better; then use more ``starts``.
+    The optimiser is L-BFGS-B. Without a prior, the log evidence is at least that of the same call
+    with ``fit_mean=False``, ``fit_scale=False`` or both, since the optima of these calls are also
+    starts. (An exception is a call that fixes the noise and fits variances, since a fitted scale
+    changes the unit of the noise.) With a prior, the sum of log evidence and log prior is at least
+    that of the same call with ``fit_mean=False``. The optima of calls with more names in ``fixed``
+    are not starts, so these calls may occasionally be better; if so, increase ``starts``.
 
     Args:
-        kernel: Template; its values are the first start, so the result is never worse.
+        kernel: Template. Its hyper-parameters are the first start, so the result is never worse.
         actions: Set of actions.
-        stretches: (actions, times, rewards) of each stretch of observations; functions are
-            independent between stretches, hyper-parameters are common.
+        stretches: Tuple (actions, times, rewards) for each stretch of observations. The functions
+            of different stretches are independent, but have the same hyper-parameters.
         noise_variance: Initial noise variance.
         fixed: Names of fixed hyper-parameters: "variance", "length_scale", "eps", "period",
             "noise_variance".
         fit_mean: Fit the prior mean of the rewards; otherwise it is 0.
-        fit_scale: Fit the scale of the rewards; otherwise it is 1. Then only ratios of variances
-            matter, and the variance of the first term is fixed.
+        fit_scale: Fit the scale of the rewards; otherwise it is 1. If the scale is fitted, only
+            ratios of variances matter, and the variance of the first term is fixed.
         spread: Standard deviation of a log-normal prior on every hyper-parameter around its value
             in the template; infinity for no prior.
         starts: Number of starts of one model; all but the first are drawn around the template.
-        scan: Number of draws, half with low and half with high noise, of which the best are starts;
-            0 to start from draws near the template.
+        scan: Number of draws, half with low and half with high noise, the best of which are starts;
+            0 to use draws near the template as starts without a selection.
         rng: Generator of the draws; None for a fixed seed.
     """
     require(spread > 0, "spread must be positive", spread)

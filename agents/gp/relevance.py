@@ -3,13 +3,13 @@
 With A = (K + noise)^-1, alpha = A y and b(x) = A k(., x), dropping observation i changes the
 posterior mean at x by b_i(x) alpha_i / A_ii and its variance by b_i(x)^2 / A_ii. Between Gaussians
 the squared Wasserstein distance is at most the squared change of the mean plus the change of the
-variance. Over all actions and the coming times x, with G_ij the mean of k(x_i, x) k(x_j, x),
+variance. On average over all actions and future times x, with G_ij the mean of k(x_i, x) k(x_j, x),
 
     W_i^2 = (alpha_i^2 / A_ii^2 + 1 / A_ii) (A G A)_ii,      W^2 = alpha . G alpha + trace(A G),
 
 where W is the distance after dropping all observations; the relevance of i is W_i / W.
-[@bardou2024too] takes G over all of space and time, in closed form for two kernels; here it is a
-sum over points, for any kernel.
+[@bardou2024too] integrates over all of space and time, in closed form for two kernels. This module
+averages over a finite number of points instead, which is possible for any kernel.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agents.gp.kernels.base import Kernel, Term
 from agents.gp.kernels.time import Decay, Periodic, TimeSquaredExponential
 
 REACH = 6.0
-"""Number of time scales after which a kernel has decayed (to exp(-18), or exp(-6))."""
+"""Number of time scales after which a squared exponential is exp(-18), and a decay exp(-6)."""
 MOMENTS = 128
 """Number of representative future times."""
 
@@ -63,7 +63,7 @@ class Relevance:
 
 
 def overlap(kernel: Kernel, past: Points, t: Array, actions: Points, coming: Array) -> Array:
-    """Return G: mean of k(x_i, x) k(x_j, x) over actions and coming times, shape (n, n)."""
+    """Return G, the mean of k(x_i, x) k(x_j, x) over actions and future times, shape (n, n)."""
     lag = np.subtract.outer(t, coming)
     X = [p.variance * p.over_actions(past, actions) for p in kernel.terms]
     T = [p.over_time(lag) for p in kernel.terms]
@@ -75,7 +75,8 @@ def overlap(kernel: Kernel, past: Points, t: Array, actions: Points, coming: Arr
 def time_scale(kernel: Kernel) -> float:
     """Return the memory of a kernel: l of a decay, or the period of a purely periodic kernel.
 
-    The memory of a product is that of its shortest factor, of a sum that of its longest term.
+    The memory of a product is the shortest memory of its decaying factors, and the memory of a sum
+    is the longest memory of its terms.
 
     Raises:
         ValueError: If a term is constant in time, or its time kernel is not supported.
@@ -86,19 +87,20 @@ def time_scale(kernel: Kernel) -> float:
 def coming_times(kernel: Kernel, t: float) -> Array:
     """Return the times after t for which relevance is computed, shape (128,).
 
-    They cover the memory of the kernel, or one period of a purely periodic term.
+    The times cover ``REACH`` times the memory of a decaying term, or one period of a purely
+    periodic term, whichever is longest among the terms.
     """
     reach = max(_of_term(term)[1] for term in kernel.terms)
     return t + reach * (np.arange(MOMENTS) + 0.5) / MOMENTS
 
 
 def _of_term(term: Term) -> tuple[float, float]:
-    """Return the time scale and reach of the memory of a term."""
+    """Return the memory of a term, and the span of future times for its relevance."""
     forgets = [k.length_scale for k in term.clocks if isinstance(k, TimeSquaredExponential)]
     forgets += [-1.0 / k.log_rho for k in term.clocks if isinstance(k, Decay)]
     if forgets:
         return min(forgets), REACH * min(forgets)
     periods = [k.period for k in term.clocks if isinstance(k, Periodic)]
     if not periods or not math.isfinite(max(periods)):
-        raise ValueError("relevance needs a kernel whose terms all depend on time")
+        raise ValueError("relevance needs a decaying or periodic time kernel in every term")
     return max(periods), max(periods)

@@ -1,4 +1,4 @@
-"""Algorithms of stable-baselines3, one class each."""
+"""Algorithms of stable-baselines3, with one class for each algorithm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agents.rl.sb3 import FOREVER, SB3Agent
 
 
 class PPO(SB3Agent):
-    """PPO: policy gradients on a clipped objective.
+    """PPO: policy gradients of a clipped objective.
 
     Pseudo-code::
 
@@ -20,14 +20,15 @@ class PPO(SB3Agent):
             ascend min{r A, clip(r, 1 - eps, 1 + eps) A}, r = pi(a) / pi_old(a)
             descend (V - reward)^2
 
-    Reference: [@schulman2017proximal], by [@raffin2021stable].
+    Reference: [@schulman2017proximal], as implemented in [@raffin2021stable].
 
-    Deviations from the paper: the discount is 0, since an action affects only its own reward
-    (it is 0.95 with ``memory``). Within one episode there is one actor, not several in parallel.
-    Networks have two layers of 32, and rounds are short (``n_steps``). Rewards are scaled by the
-    mean and the deviation of those seen so far.
+    Deviations from the paper: the discount is 0, since an action affects only its own reward. (With
+    ``memory``, the discount is 0.95.) Within one episode there is a single actor instead of several
+    parallel actors. Networks have two layers of 32 units, and rounds are short (``n_steps``).
+    Rewards are standardised by their mean and standard deviation so far, and clipped at five
+    standard deviations.
 
-    Args: those of :class:`SB3Agent`.
+    Args: the arguments of :class:`SB3Agent`.
     """
 
     name = "ppo"
@@ -43,15 +44,15 @@ class A2C(SB3Agent):
             A <- reward - V(observation)
             ascend log pi(a) A, descend (V - reward)^2
 
-    Reference: [@mnih2016asynchronous], by [@raffin2021stable].
+    Reference: [@mnih2016asynchronous], as implemented in [@raffin2021stable].
 
-    Deviations from the paper: there are no actors that run side by side at their own pace; within
-    one episode there is one, in a training beforehand all copies take each step together. The
-    discount is 0, since an action affects only its own reward (it is 0.95 with ``memory``).
-    Networks have two layers of 32. Rewards are scaled by the mean and the deviation of those seen
-    so far.
+    Deviations from the paper: actors are not asynchronous. Within one episode there is a single
+    actor, and in a training beforehand all copies take each step simultaneously. The discount is 0,
+    since an action affects only its own reward. (With ``memory``, the discount is 0.95.) Networks
+    have two layers of 32 units. Rewards are standardised by their mean and standard deviation so
+    far, and clipped at five standard deviations.
 
-    Args: those of :class:`SB3Agent`.
+    Args: the arguments of :class:`SB3Agent`.
     """
 
     name = "a2c"
@@ -66,15 +67,16 @@ class DQN(SB3Agent):
         a <- argmax_a Q(observation, a), with probability eps(t) at random
         remember (observation, a, reward); descend (Q - reward)^2 on a random batch of memories
 
-    Reference: [@mnih2015human], by [@raffin2021stable].
+    Reference: [@mnih2015human], as implemented in [@raffin2021stable].
 
-    Deviations from the paper: two layers of 32 replace the network for images. The
-    discount is 0, since an action affects only its own reward, so the target network has no
-    effect (with ``memory`` the discount is 0.95, and it has one). Random actions become rare over
-    half of the episode. Rewards are scaled by the mean and the deviation of those seen so far, and
-    cut off at five deviations; the paper cuts them off at 1.
+    Deviations from the paper: two layers of 32 units replace the network for images. The discount
+    is 0, since an action affects only its own reward, so the target network has no effect. (With
+    ``memory``, the discount is 0.95, and the target network has an effect.) The exploration rate
+    decays during the first half of the episode (in a training, during the first 30 % of the steps).
+    Rewards are standardised by their mean and standard deviation so far, and clipped at five
+    standard deviations; the paper clips them at 1.
 
-    Args: those of :class:`SB3Agent`.
+    Args: the arguments of :class:`SB3Agent`.
     """
 
     name = "dqn"
@@ -83,7 +85,7 @@ class DQN(SB3Agent):
 
     @classmethod
     def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
-        """Return the arguments with exploration as a share of the horizon instead of all steps."""
+        """Return the arguments with the exploration as a share of the horizon, not of all steps."""
         share = arguments["exploration_fraction"] * horizon / FOREVER
         return {**arguments, "exploration_fraction": share}
 
@@ -96,14 +98,15 @@ class SAC(SB3Agent):
         a ~ pi(observation); remember (observation, a, reward)
         on a random batch: descend (Q - reward)^2, ascend E_pi Q + alpha entropy(pi)
 
-    Reference: [@haarnoja2018soft], by [@raffin2021stable].
+    Reference: [@haarnoja2018soft], as implemented in [@raffin2021stable].
 
     Deviations from the paper: there is no network for the value of a state, and alpha is adjusted
-    while it learns, as stable-baselines3 does. The discount is 0, since an action affects only its
-    own reward, so both critics learn that reward (it is 0.95 with ``memory``). Networks have two
-    layers of 32. Rewards are scaled by the mean and the deviation of those seen so far.
+    during learning, as in stable-baselines3. The discount is 0, since an action affects only its
+    own reward, so both critics learn this reward. (With ``memory``, the discount is 0.95.) Networks
+    have two layers of 32 units. Rewards are standardised by their mean and standard deviation so
+    far, and clipped at five standard deviations.
 
-    Args: those of :class:`SB3Agent`.
+    Args: the arguments of :class:`SB3Agent`.
     """
 
     name = "sac"
@@ -119,15 +122,16 @@ class TD3(SB3Agent):
         a <- pi(observation) + noise; remember (observation, a, reward)
         on a random batch: descend (Q_i - reward)^2, every other time ascend Q_1(pi)
 
-    Reference: [@fujimoto2018addressing], by [@raffin2021stable].
+    Reference: [@fujimoto2018addressing], as implemented in [@raffin2021stable].
 
-    Deviations from the paper: the discount is 0, since an action affects only its own reward.
-    So both critics learn that reward, and neither the smaller of them nor the noise on target
-    actions has an effect (with ``memory`` the discount is 0.95, and they have). The noise of its
-    choices has a deviation of 0.3, where the paper has 0.1. Networks have two layers of 32. Rewards
-    are scaled by the mean and the deviation of those seen so far.
+    Deviations from the paper: the discount is 0, since an action affects only its own reward. Both
+    critics therefore learn this reward, and neither the choice of the smaller critic nor the noise
+    on target actions has an effect. (With ``memory``, the discount is 0.95, and both have an
+    effect.) The noise of the chosen actions has a standard deviation of 0.3 instead of the paper's
+    0.1. Networks have two layers of 32 units. Rewards are standardised by their mean and standard
+    deviation so far, and clipped at five standard deviations.
 
-    Args: those of :class:`SB3Agent`.
+    Args: the arguments of :class:`SB3Agent`.
     """
 
     name = "td3"
@@ -143,21 +147,23 @@ class TD3(SB3Agent):
 
 
 class RecurrentPPO(SB3Agent):
-    """Recurrent PPO: PPO with an LSTM; with ``memory`` it sees the last action and its reward.
+    """Recurrent PPO: PPO with an LSTM, which with ``memory`` sees the last action and its reward.
 
     Pseudo-code::
 
         h <- LSTM(h, observation, last action, last reward); a ~ pi(h)
         every n_steps decisions as PPO, back through time
 
-    Reference: [@duan2016rl2] for learning to learn; [@schulman2017proximal], by sb3-contrib.
+    Reference: [@duan2016rl2] for learning to learn; [@schulman2017proximal], as implemented in
+    sb3-contrib.
 
-    Deviations from the paper: it has an LSTM of 32 units and PPO, where [@duan2016rl2] has a GRU
-    and TRPO. Without ``memory``, which is the default, it does not see its last action and reward,
-    and the discount is 0; with it the discount is 0.95. Rewards are scaled by the mean and the
-    deviation of those seen so far.
+    Deviations from the paper: the agent has an LSTM of 32 units and learns with PPO, whereas
+    [@duan2016rl2] uses a GRU and TRPO. Without ``memory``, which is the default, the agent does not
+    see its last action and reward, and the discount is 0. With ``memory``, the discount is 0.95.
+    Rewards are standardised by their mean and standard deviation so far, and clipped at five
+    standard deviations.
 
-    Args: those of :class:`SB3Agent`.
+    Args: the arguments of :class:`SB3Agent`.
     """
 
     name = "recurrent-ppo"

@@ -1,8 +1,8 @@
-"""Default settings of every algorithm; each can be overridden: ``ppo:n_steps=32``.
+"""Default settings of all algorithms, each of which can be overridden: ``ppo:n_steps=32``.
 
-For one episode of a few hundred steps networks must be small, steps large, and updates frequent. An
-action affects only its own reward, so the discount is 0; only with memory can exploration pay
-later.
+To learn within one episode of a few hundred steps, networks must be small, learning rates large and
+updates frequent. An action affects only its own reward, so the discount is 0. Only agents with
+memory can profit from exploration later, so their discount is positive.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ from __future__ import annotations
 from typing import Any
 
 NET = (32, 32)
+"""Sizes of the hidden layers."""
 LSTM = 32
+"""Number of units of an LSTM."""
 MEMORY_DISCOUNT = 0.95
+"""Discount of agents with memory."""
 SHORT_MEMORY = {
     "learning_rate": 3e-3,
     "learning_starts": 20,
     "batch_size": 32,
     "buffer_size": 10_000,
 }
+"""Settings of algorithms with a replay buffer, for one episode."""
 LONG_MEMORY = {
     "learning_rate": 1e-3,
     "learning_starts": 1_000,
@@ -25,7 +29,7 @@ LONG_MEMORY = {
     "batch_size": 128,
     "buffer_size": 100_000,
 }
-"""Settings of algorithms with a replay buffer, for one episode and for training."""
+"""Settings of algorithms with a replay buffer, for training."""
 ONLINE: dict[str, dict[str, Any]] = {
     "ppo": {"learning_rate": 3e-3, "n_steps": 16, "batch_size": 16, "n_epochs": 10},
     "a2c": {"learning_rate": 3e-3, "n_steps": 8},
@@ -54,6 +58,6 @@ TRAINING: dict[str, dict[str, Any]] = {
     "sac": LONG_MEMORY,
     "td3": LONG_MEMORY,
 }
-"""Settings for training in many other worlds at once."""
+"""Settings for training in many other worlds in parallel."""
 EXPLORING = {"ppo": 0.01, "a2c": 0.01, "recurrent-ppo": 0.01}
-"""Weight of the entropy, for algorithms that have it as a number."""
+"""Weight of the entropy bonus in training and evaluation, for algorithms with a fixed weight."""

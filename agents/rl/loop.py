@@ -1,8 +1,9 @@
 """Inversion of control for learning loops.
 
-Algorithms of stable-baselines3 own their loop: ``learn`` calls ``env.step``. Agents here are called
-from outside, so ``learn`` runs on a separate stack (a greenlet), in an environment whose ``step``
-returns the action to the caller and waits for the reward and the next observation.
+An algorithm of stable-baselines3 controls the loop: its method ``learn`` calls ``env.step``. An
+agent of this package is called from outside. ``learn`` therefore runs on a separate stack (a
+greenlet), in an environment whose ``step`` returns the action to the caller and waits for the
+reward and the next observation.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from stable_baselines3.common.utils import set_random_seed
 
 
 class WaitingEnv(gym.Env[NDArray[np.float32], Any]):
-    """Environment without end that receives rewards and observations from outside."""
+    """Environment with an endless episode, whose rewards and observations come from outside."""
 
     def __init__(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]):
         self.observation_space = observation_space
-        self.action_space = deepcopy(action_space)  # with its own random generator
+        self.action_space = deepcopy(action_space)  # the copy has a separate random generator
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -36,13 +37,13 @@ class WaitingEnv(gym.Env[NDArray[np.float32], Any]):
         return observation, {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Pass out an action and wait for its reward."""
+        """Return an action to the caller and wait for its reward and the next observation."""
         reward, observation = getcurrent().parent.switch(action)
         return observation, reward, False, False, {}
 
 
 class Loop:
-    """Learning loop that is advanced from outside.
+    """Learning loop that is continued from outside.
 
     Args:
         learn: Function that steps a :class:`WaitingEnv`.
@@ -50,10 +51,10 @@ class Loop:
 
     def __init__(self, learn: Callable[[], object]) -> None:
         self._stack = greenlet(lambda *_: learn())
-        self._stack.switch()  # up to the request for the first observation
+        self._stack.switch()  # runs up to the request for the first observation
 
     def go_on(self, reward: float, observation: NDArray[np.float32]) -> Any:
-        """Pass in the last reward (ignored at the start) and return the next action."""
+        """Pass on the last reward (ignored at the start) and an observation; return an action."""
         self._stack.parent = getcurrent()  # control returns to the current caller
         answer = self._stack.switch((reward, observation))
         if self._stack.dead:
@@ -62,10 +63,11 @@ class Loop:
 
 
 class OwnGlobalState:
-    """Separate global state for one agent: generators of torch, NumPy and Python, and threads.
+    """Separate global state for one agent: random generators and torch's number of threads.
 
-    Stable-baselines3 draws from the global generators. Within this context they hold the agent's
-    state, so that agent and process do not affect each other.
+    Stable-baselines3 draws from the global generators of torch, NumPy and Python. Within this
+    context, these generators have the agent's state, so that the agent and the process do not
+    affect each other.
     """
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Base of the agents of stable-baselines3: learning in one episode, or training before."""
+"""Base of the agents that use stable-baselines3, online or after a training."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
 from agents.rl.view import RunningRewardScale, View
 
 FOREVER = 10**9
-"""Number of steps of ``learn`` for online agents."""
+"""Number of steps for which ``learn`` of an online agent is called, which is never reached."""
 LOST = 0.0
-"""Scaled value of a reward that never arrives: the mean."""
+"""Scaled value of a reward that never arrives, which is the mean of the rewards so far."""
 RESERVED = ("_init_setup_model", "device", "env", "policy", "policy_kwargs", "seed", "verbose")
 """Arguments of the algorithms that are not settings."""
 _SCALE = "reward_scale"
+"""Name of the state of the reward scale among the learned arrays."""
 
 
 class SB3Agent:
-    """An algorithm of stable-baselines3 behind ``act`` and ``update``.
+    """Agent whose ``act`` and ``update`` run an algorithm of stable-baselines3.
 
-    It learns from decisions whose reward arrives before the next decision; while a reward is
-    pending, decisions follow the current policy and are not learned from. A missing reward counts
-    as the mean once a later one arrives. A warm start only sets the scale of the rewards. After
-    ``train`` the policy is fixed. An agent must be used in the thread that created it.
+    The agent learns from a decision if its reward arrives before the next decision. While a reward
+    is pending, further decisions follow the current policy, and the agent does not learn from them.
+    If the reward of a later decision arrives first, the pending reward is replaced by the mean of
+    the rewards so far. A warm start only sets the scale of the rewards. After ``train`` the policy
+    is fixed. An agent must be used in the thread that created it.
 
     Args:
         problem: Description of the problem.
         rng: Generator for the seed of the algorithm.
         memory: Add the last action and its reward to the network's input.
-        deterministic: Use the most likely action of a trained policy; by default only without
-            memory, since exploration is part of policies with memory.
+        deterministic: Use the most likely action of a trained policy. By default, this is done only
+            without memory, since a policy with memory includes exploration.
         net: Sizes of the hidden layers.
         overrides: Any other argument of the algorithm in stable-baselines3.
     """
@@ -50,9 +52,9 @@ class SB3Agent:
     algorithm: ClassVar[str]
     policy: ClassVar[str] = "MlpPolicy"
     takes: ClassVar[str | None] = None
-    """"arms" or "box" if only one of them is supported."""
+    """Supported kind of actions, "arms" or "box"; None for both."""
     preload: ClassVar[tuple[str, ...]] = ("agents.rl.loop", "sb3_contrib")
-    """Modules to import once in processes that run many such agents."""
+    """Modules that a process imports once before it runs many such agents."""
     libraries: ClassVar[tuple[str, ...]] = ("torch", "stable-baselines3", "sb3-contrib")
     """Libraries whose versions affect the results."""
 
@@ -89,7 +91,7 @@ class SB3Agent:
         self._last: tuple[Any, Any] = (None, None)
 
     def act(self, observation: Array) -> Any:
-        """Return the next action of the loop, or the policy's action while a reward is pending."""
+        """Return the next action of the loop, or an action of the policy if a reward is pending."""
         seen = self._view(np.asarray(observation)[None], *self._last)
         with self._own_global_state:
             if self._loop is None or self._pending is not None:
@@ -100,7 +102,7 @@ class SB3Agent:
         return chosen
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn from a reward; the loop continues with it at the next action."""
+        """Store a reward, with which the learning loop continues at the next action."""
         reward = float(reward)
         if not is_valid_reward(reward, float(observation[0])):
             return
@@ -114,7 +116,7 @@ class SB3Agent:
         t, chosen = self._pending
         if float(observation[0]) == t and np.array_equal(np.asarray(chosen), np.asarray(action)):
             self._pending, self._reward = None, scaled
-        elif float(observation[0]) > t:  # a later reward: the pending one is lost
+        elif float(observation[0]) > t:  # a later decision: the pending reward is given up
             self._pending, self._reward = None, LOST
 
     @classmethod
@@ -129,7 +131,7 @@ class SB3Agent:
     ) -> dict[str, NDArray[Any]]:
         """Learn from other worlds of the same kind, and return the weights as plain arrays.
 
-        Args: see :class:`agents.base.Trainable`.
+        The arguments are described in :class:`agents.base.Trainable`.
         """
         settings = dict(settings)
         settings.pop("deterministic", None)
@@ -141,10 +143,14 @@ class SB3Agent:
         batch = BatchEnv(envs, view=View(problem, memory=memory), scale=scale)
         with own_state:
             model = cls._make(batch, {**TRAINING[cls.name], **settings}, memory, net, rng)
-            # SB3 stops at the end of the round in which the steps are reached: one round earlier.
+            # SB3 completes the round in which it reaches the requested number of steps. The request
+            # is therefore lower than the budget by one round less one step.
             most = steps - _round(model) * envs.num_envs + 1
             if most < 1:
-                raise ValueError(f"{steps} steps are too few for one round of {cls.name}")
+                raise ValueError(
+                    f"steps must be at least {_round(model) * envs.num_envs}, one round of "
+                    f"{cls.name} in {envs.num_envs} worlds, got {steps}"
+                )
             model.learn(most)
             weights = {k: v.detach().numpy().copy() for k, v in model.policy.state_dict().items()}
         return {**weights, _SCALE: scale.state}
@@ -175,8 +181,8 @@ class SB3Agent:
 
         available = "arms" if isinstance(env.action_space, spaces.Discrete) else "box"
         if cls.takes not in (None, available):
-            kind = "finitely many actions" if cls.takes == "arms" else "a box"
-            raise ValueError(f"{cls.name} is for {kind}, got {env.action_space}")
+            kind = "a finite set of actions" if cls.takes == "arms" else "a box of actions"
+            raise ValueError(f"{cls.name} requires {kind}, got the action space {env.action_space}")
         module, _, name = cls.algorithm.partition(":")
         algorithm = getattr(import_module(module), name)
         known = set(inspect.signature(algorithm).parameters) - set(RESERVED)
@@ -184,10 +190,10 @@ class SB3Agent:
             if argument not in known:
                 raise UnknownAgentError(
                     "unknown-setting",
-                    f"{cls.name} has no setting {argument!r}; it takes memory, deterministic, net "
-                    f"and the arguments of stable-baselines3's {name}",
+                    f"{cls.name} has no setting {argument!r}; its settings are memory, "
+                    f"deterministic, net and the arguments of stable-baselines3's {name}",
                 )
-        if cls.name in EXPLORING and "batch_size" in arguments:  # no larger than a round
+        if cls.name in EXPLORING and "batch_size" in arguments:  # not larger than a round
             most = arguments["n_steps"] * getattr(env, "num_envs", 1)
             arguments["batch_size"] = min(arguments["batch_size"], most)
         discount = MEMORY_DISCOUNT if memory else 0.0
@@ -198,12 +204,14 @@ class SB3Agent:
             cls.policy, env, device="cpu", policy_kwargs=cls._network(list(net)), **arguments
         )
         model.set_logger(Logger(folder=None, output_formats=[]))
-        model.action_space.seed(int(rng.integers(2**31)))  # some algorithms explore with it
+        model.action_space.seed(
+            int(rng.integers(2**31))
+        )  # some algorithms draw random actions from the space
         return model
 
     @classmethod
     def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
-        """Return the arguments adapted to the horizon."""
+        """Return the arguments adapted to the horizon of an episode."""
         return arguments
 
     @classmethod
@@ -212,7 +220,7 @@ class SB3Agent:
 
     @classmethod
     def _extra(cls, env: Any) -> dict[str, Any]:
-        """Return arguments that are objects."""
+        """Return additional arguments of the algorithm, which depend on the environment."""
         return {}
 
     def _predict(self, seen: NDArray[np.float32]) -> Any:
@@ -230,7 +238,7 @@ class SB3Agent:
 
 
 def _round(model: Any) -> int:
-    """Return the steps of each copy in one round."""
+    """Return the number of steps that each copy takes in one round."""
     if hasattr(model, "rollout_buffer"):
         return int(model.n_steps)
     return int(getattr(model.train_freq, "frequency", model.train_freq))
@@ -244,6 +252,6 @@ def _own_global_state(rng: Rng) -> Any:
         raise UnknownAgentError(
             "missing-package",
             "this agent needs torch and stable-baselines3, which come with periodic-gp[rl]: "
-            'in the project, pip install -c constraints.txt -e ".[rl]"',
+            'in the folder of the project, run pip install -c constraints.txt -e ".[rl]"',
         ) from error
     return OwnGlobalState(int(rng.integers(2**31)))

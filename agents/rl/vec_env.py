@@ -1,8 +1,8 @@
 """Adapter of Gymnasium vector environments to the ``VecEnv`` of stable-baselines3.
 
-SB3 requires its own ``VecEnv``, and otherwise steps copies one by one in Python; here a batch is
-one call. Only entries of ``info`` about the end of an episode are passed on: the others are for
-evaluation.
+Stable-baselines3 requires its own class ``VecEnv``, whose standard implementation steps the copies
+one by one in Python. In this adapter one call steps all copies. Only the entries of ``info`` about
+the end of an episode are passed on, since all other entries are for evaluation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agents.rl.view import RunningRewardScale, View
 
 
 class BatchEnv(VecEnv):
-    """Batch of environments that are stepped at once.
+    """Batch of environments that are stepped in one call.
 
     Args:
         envs: Vector environment with ``autoreset_mode="SameStep"``.
@@ -104,18 +104,22 @@ class BatchEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Raise an error, since copies have no separate attributes."""
-        raise AttributeError("the copies of a batch have no attributes of their own to set")
+        raise AttributeError(
+            f"cannot set {attr_name!r}: the copies of a batch have no separate attributes"
+        )
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
         """Raise an error, since copies have no separate methods."""
-        raise AttributeError("the copies of a batch have no methods of their own to call")
+        raise AttributeError(
+            f"cannot call {method_name!r}: the copies of a batch have no separate methods"
+        )
 
     def env_is_wrapped(
         self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: Any = None
     ) -> list[bool]:
-        """Return false, since copies have no separate wrappers."""
+        """Return False for each requested copy, since copies have no separate wrappers."""
         return [False for _ in self._get_indices(indices)]
 
 

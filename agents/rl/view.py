@@ -12,17 +12,17 @@ from agents.arrays import Array
 from agents.base import Problem
 
 MAX_SCALED_REWARD = 5.0
-"""Limit of scaled rewards, in standard deviations from their mean."""
+"""Limit at which scaled rewards are clipped, in standard deviations from their mean."""
 
 
 class View:
     """Observations (time, phase, context) scaled to [-1, 1].
 
-    With memory, the last action (one-hot for arms) and its reward are appended, which agents that
-    learn to learn need. They are 0 before the first reward.
+    With memory, the last action (one-hot for arms) and its reward are appended, since an agent that
+    learns to learn needs both. Before the first reward, both are 0.
 
     Args:
-        problem: Problem with the bounds of observations.
+        problem: Problem with the bounds of the observations.
         memory: Append the last action and its reward.
     """
 
@@ -38,7 +38,7 @@ class View:
 
     @property
     def space(self) -> spaces.Box:
-        """Space of the inputs; time slightly exceeds [-1, 1] after the last step."""
+        """Space of the inputs, with wide bounds: after the last step, time slightly exceeds 1."""
         return spaces.Box(
             -2 * MAX_SCALED_REWARD, 2 * MAX_SCALED_REWARD, (self.size,), dtype=np.float32
         )
@@ -50,7 +50,7 @@ class View:
 
         Args:
             observations: Observations of the environment.
-            actions: Last actions, or None.
+            actions: Last actions, or None before the first actions.
             rewards: Scaled rewards of the last actions.
         """
         scaled = (np.asarray(observations, np.float64) - self._middle) / self._half
@@ -73,25 +73,26 @@ class RunningRewardScale:
         self._count, self._mean, self._squares = 0.0, 0.0, 0.0
 
     def update(self, rewards: Any) -> None:
-        """Update mean and deviation with rewards of any shape."""
+        """Update the mean and the standard deviation with rewards of any shape."""
         values = np.asarray(rewards, dtype=np.float64).ravel()
         if not values.size:
             return
         count, shift = self._count + values.size, values.mean() - self._mean
+        # The squared deviations of both sets, and those of their means from the common mean.
         self._squares += values.var() * values.size
         self._squares += shift**2 * self._count * values.size / count
         self._mean += shift * values.size / count
         self._count = count
 
     def __call__(self, rewards: Any) -> Array:
-        """Return rewards scaled and clipped."""
+        """Return scaled and clipped rewards."""
         spread = np.sqrt(self._squares / self._count) if self._squares > 0 else 1.0
         scaled = (np.asarray(rewards, dtype=np.float64) - self._mean) / spread
         return np.clip(scaled, -MAX_SCALED_REWARD, MAX_SCALED_REWARD)
 
     @property
     def state(self) -> Array:
-        """Count, mean and sum of squares of the rewards so far."""
+        """Count, mean and sum of squared deviations of the rewards so far."""
         return np.array([self._count, self._mean, self._squares])
 
     @state.setter

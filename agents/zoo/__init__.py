@@ -1,3 +1,3 @@
-"""The agents, one per file."""
+"""Bandit agents, one per file."""
 
 __all__: list[str] = []

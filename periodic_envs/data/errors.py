@@ -2,7 +2,7 @@
 
 
 class DataError(ValueError):
-    """Data that cannot be used; the message names the place and a remedy.
+    """Raised if data cannot be used; the message names the place of the fault and a remedy.
 
     Attributes:
         code: Name of the fault, such as "missing-values". Codes stay the same when messages are

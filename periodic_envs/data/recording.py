@@ -1,4 +1,4 @@
-"""Worlds that replay measurements: their arguments, gaps in the data, and the replay."""
+"""Base of worlds that replay measurements, with checks of arguments and the filling of gaps."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from periodic_envs.world import World
 
 OBJECTIVES = ("max", "min")
 POLICIES = ("error", "hold", "interpolate")
-"""Ways to fill gaps."""
+"""Ways to treat gaps in the data."""
 MAX_MISSING = 0.5
-"""Largest share of an arm's steps that may be filled."""
+"""Largest share of the steps of an arm that may be missing and filled."""
 
 
 def parse_day(name: str, value: Any) -> datetime.date:
-    """Return a day given as a date or as "2018-03-03"."""
+    """Return a day that is given as a date or as text such as "2018-03-03"."""
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         return value.date()
     try:
@@ -36,12 +36,13 @@ def parse_day(name: str, value: Any) -> datetime.date:
         return day
     except ValueError:
         raise DataError(
-            "not-a-day", f"{name} must be a day like '2018-03-03', got {value!r}"
+            "not-a-day",
+            f"{name} must be a day from 1990 to 2099 such as '2018-03-03', got {value!r}",
         ) from None
 
 
 def describe(start: datetime.date, days: int) -> str:
-    """Return a window as text."""
+    """Return the first and the last day of a window as text."""
     last = start + datetime.timedelta(days=days - 1)
     return f"{start} to {last}"
 
@@ -49,7 +50,10 @@ def describe(start: datetime.date, days: int) -> str:
 def check_window(
     start: Any, days: Any, warm_start_days: Any, *, objective: Any, period_hours: Any
 ) -> None:
-    """Check the arguments of worlds that replay whole days; a ``start`` of None is drawn."""
+    """Raise an error unless the arguments of a world with whole days are valid.
+
+    A ``start`` of None is accepted.
+    """
     if start is not None:
         parse_day("start", start)
     checks.whole("days", days, 1, 3660)
@@ -57,7 +61,7 @@ def check_window(
     if days <= warm_start_days:
         raise DataError(
             "too-few-steps",
-            f"days must be more than warm_start_days, which is {warm_start_days}, got {days}",
+            f"days must be greater than warm_start_days, which is {warm_start_days}, got {days}",
         )
     checks.one_of("objective", objective, OBJECTIVES)
     checks.positive("period_hours", period_hours)
@@ -66,15 +70,16 @@ def check_window(
 def check_arms(
     name: str, chosen: Any, known: Collection[Any], *, kinds: tuple[type, ...], one: str, many: str
 ) -> None:
-    """Check that an argument names at least two different known arms.
+    """Raise a DataError unless an argument is None or lists at least two different known arms.
 
     Args:
-        name: The argument: "stations".
-        chosen: The value; None for the world's own choice.
-        known: All arms that may be named.
-        kinds: Types of their names: 4.0 is not a station, though it equals one.
-        one: Noun for an arm in messages, such as "station".
-        many: Noun for names of arms in messages, such as "station numbers".
+        name: Name of the argument, such as "stations".
+        chosen: Value of the argument; None lets the world choose.
+        known: All arms that may be listed.
+        kinds: Allowed types of an arm. For example, the float 4.0 is not accepted as a station
+            number, although it equals 4.
+        one: Noun for one arm in messages, such as "station".
+        many: Noun for names of several arms in messages, such as "station numbers".
     """
     if chosen is None:
         return
@@ -84,31 +89,31 @@ def check_arms(
         wrong = f"; {one} {unknown[0]!r} is unknown" if unknown else ""
         raise DataError(
             "unknown-arm" if unknown else "invalid-arms",
-            f"{name} must be a list of at least two different {many} out of "
+            f"{name} must be a list of at least two different {many} from "
             f"{', '.join(map(str, known))}, got {chosen!r}{wrong}",
         )
 
 
 def rewards_of(values: Array, objective: str) -> Array:
-    """Return measurements as rewards: their negatives with the objective "min"."""
+    """Return measurements as rewards: unchanged for "max", their negatives for "min"."""
     checks.one_of("objective", objective, OBJECTIVES)
     return values.copy() if objective == "max" else 0.0 - values
 
 
 def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) -> Array:
-    """Return the table with its gaps filled, each column separately.
+    """Return the values with gaps filled separately in each column.
 
     Args:
-        values: Values of shape (steps, arms), NaN where missing.
+        values: Values, shape (steps, arms), in which NaN marks missing values.
         names: Names of the columns, for messages.
-        policy: "interpolate" (a straight line between the neighbours in time, the nearest value at
-            the ends), "hold" (the last value, at the start the first), or "error" (no gap is
-            accepted).
-        what: Description of the table for messages: "3 to 12 March 2018".
+        policy: "interpolate" (a straight line between the values before and after a gap, and the
+            nearest value at both ends), "hold" (the last value before a gap, and the first value at
+            the start), or "error" (no gap is accepted).
+        what: Description of the table for messages, such as "2018-03-03 to 2018-03-12".
 
     Raises:
-        DataError: for "error" if there is a gap, else if a column has more than
-            ``MAX_MISSING`` of them.
+        DataError: If the policy is "error" and a value is missing, or if more than ``MAX_MISSING``
+            of a column is missing.
     """
     checks.one_of("missing", policy, POLICIES)
     missing = np.isnan(values)
@@ -119,7 +124,7 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
         raise DataError(
             "missing-values",
             f"too many values are missing in {what}: {', '.join(worst)}; the limit is {limit:.0%} "
-            f"with missing={policy!r}. Leave these out, or choose another window "
+            f"with missing={policy!r}. Leave these arms out, or choose a different window "
             f"(missing='interpolate' fills up to {MAX_MISSING:.0%})",
         )
     filled: Array = values.copy()
@@ -135,9 +140,10 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
 
 
 def replay(rewards: Array, public: PublicInfo, horizon: int) -> Draws:
-    """Return the processes with rewards of shape (copies, steps, arms).
+    """Return the processes that replay rewards of shape (copies, steps, arms).
 
-    The best action-reward pair of each step before the first decision is the warm start.
+    The warm start consists of the best action and its reward at each step before the first
+    decision.
     """
     copies, first = len(rewards), public.first_step
     past = rewards[:, :first]
@@ -151,9 +157,9 @@ def replay(rewards: Array, public: PublicInfo, horizon: int) -> Draws:
 
 
 def fingerprint(rewards: Array, names: Sequence[str]) -> str:
-    """Return the SHA-256 of rewards and the names of their arms."""
+    """Return the SHA-256 hash of rewards and the names of their arms."""
     digest = hashlib.sha256(repr([[str(name) for name in names], rewards.shape]).encode())
-    digest.update((rewards + 0.0).astype("<f8").tobytes())  # + 0.0: there is one zero
+    digest.update((rewards + 0.0).astype("<f8").tobytes())  # + 0.0 turns -0.0 into 0.0
     return digest.hexdigest()
 
 
@@ -174,17 +180,17 @@ class Recording(World):
         return self._origin
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """Return the recorded rewards, once for each generator."""
+        """Return a process with the recorded rewards for each generator."""
         shared = np.broadcast_to(self.rewards, (len(rngs), *self.rewards.shape))
         return replay(shared, self.public, horizon)
 
 
 class DataWorld(World):
-    """World whose arguments name data, from which a recording is made."""
+    """World that replays a recording of the data that its arguments name."""
 
     @property
     def _recording(self) -> World:
-        """Recording of the named data, which subclasses create once."""
+        """Recording of the data that the arguments name; subclasses create and cache it."""
         raise NotImplementedError
 
     @property
@@ -200,5 +206,5 @@ class DataWorld(World):
         return origin
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws | OtherDraws:
-        """Return the recorded rewards, once for each generator."""
+        """Return a process with the recorded rewards for each generator."""
         return self._recording.draw_many(rngs, horizon)

@@ -15,27 +15,31 @@ import numpy as np
 from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-6
-"""Truncated spectral mass, and correlation across the gap of the torus."""
+"""Largest share of the variance that is left out, and largest correlation across the gap."""
 SE_REACH = 5.2565217697569
 """Distance in length-scales at which the correlation of the SE kernel is ``TOLERANCE``."""
 MAX_FREQUENCIES = 512
+"""Maximum number of frequencies in a Fourier series."""
 MAX_LOSS = 0.01
-"""Largest share of the variance that a truncated series may lack before normalisation."""
+"""Largest share of the variance that truncation may remove, before normalisation."""
 
 
 class TooRough(ValueError):
-    """Field that is too rough for a finite series of the allowed length."""
+    """Raised if a field is too rough for a series of at most ``MAX_FREQUENCIES`` frequencies."""
 
 
 @dataclass(frozen=True)
 class FourierBasis:
-    """``phi(a) = [cos(omega_1 . a), ..., cos(omega_K . a), sin(omega_1 . a), ...]``.
+    """Feature map of cosines and sines.
+
+    ``phi(a) = [cos(omega_1 . a), ..., cos(omega_K . a), sin(omega_1 . a), ...]``.
 
     Attributes:
-        frequencies: omega, radians per unit of action, shape (K, d).
-        scale: prior standard deviations of the weights, shape (2K,).
-        fundamental: omega_1 when ``omega_k = k * omega_1`` (a one-dimensional lattice starting at
-            k = 0), else None. The series is then a polynomial in ``exp(i omega_1 a)``.
+        frequencies: Frequencies omega_k in radians per unit of action, shape (K, d).
+        scale: Prior standard deviations of the weights, shape (2K,).
+        fundamental: Spacing omega if the frequencies are 0, omega, 2 omega, ... (a lattice in one
+            dimension), otherwise None. On a lattice the series is a polynomial in
+            ``exp(i omega a)``.
     """
 
     frequencies: Array
@@ -56,11 +60,11 @@ class FourierBasis:
 
     @property
     def bandwidth(self) -> float:
-        """Largest angular frequency of any feature, which determines the grid of a search."""
+        """Largest angular frequency of all features, which determines the grid of a search."""
         return float(np.linalg.norm(self.frequencies, axis=1).max())
 
     def __call__(self, actions: Array) -> Array:
-        """Return map actions (..., d) to features (..., 2K)."""
+        """Return the features, shape (..., 2K), of actions of shape (..., d)."""
         omega: Array = self._frequencies_t  # type: ignore[attr-defined]
         angles = actions * omega[0] if len(omega) == 1 else actions @ omega
         angles -= self._shift  # type: ignore[attr-defined]
@@ -70,8 +74,8 @@ class FourierBasis:
     def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
         """Return values (n,), gradients (n, d) and Hessians (n, d, d) of row i at action i.
 
-        Products are computed row by row (or entry by entry), since the rounding of a matrix product
-        depends on its shape: a row must not depend on the batch, to the last bit.
+        Products are computed row by row (or entry by entry). The rounding of a matrix product
+        depends on its shape, but the result for a row must be bit-identical in every batch.
         """
         omega = self.frequencies
         angles = actions[:, :1] * omega[:, 0]
@@ -89,23 +93,23 @@ class FourierBasis:
 
 @dataclass(frozen=True)
 class LinearBasis:
-    """``phi(a) = a / sqrt(d)``, so that k(a, b) = a . b / d is at most 1 on the box."""
+    """Linear feature map ``phi(a) = a / sqrt(d)``; k(a, b) = a . b / d is at most 1 on the box."""
 
     dim: int
     fundamental: ClassVar[None] = None
 
     @property
     def scale(self) -> Array:
-        """Unit weights."""
+        """Prior standard deviations of the weights, which are all 1."""
         return np.ones(self.dim)
 
     @property
     def bandwidth(self) -> float:
-        """Bandwidth of a linear function, which needs no fine grid."""
+        """Nominal bandwidth of 1, since a linear function does not need a fine grid."""
         return 1.0
 
     def __call__(self, actions: Array) -> Array:
-        """Return map actions (..., d) to features (..., d)."""
+        """Return the features, shape (..., d), of actions of shape (..., d)."""
         return actions / math.sqrt(self.dim)
 
     def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
@@ -120,14 +124,16 @@ Basis = FourierBasis | LinearBasis
 
 
 def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis:
-    """Return an SE (``nu=None``) or Matern field in one or two dimensions as a Fourier series.
+    """Return the Fourier series of an SE (``nu=None``) or Matern field in one or two dimensions.
 
-    The period of the torus is the shortest for which the correlation across the gap is below
-    ``TOLERANCE``; the squared amplitudes are the kernel's spectral density at the lattice
-    frequencies, the strongest of them kept until less than ``TOLERANCE`` is left.
+    The field is periodic on a torus that contains the box. The gap between the ends of the box is
+    the shortest one across which the correlation is at most ``TOLERANCE``. The squared amplitudes
+    are the spectral density of the kernel at the frequencies of the lattice. The series contains
+    the strongest frequencies, so that at most ``TOLERANCE`` of the variance is left out.
 
     Raises:
-        TooRough: If ``MAX_FREQUENCIES`` leave more than ``MAX_LOSS`` of the variance.
+        TooRough: If ``MAX_FREQUENCIES`` frequencies leave out more than ``MAX_LOSS`` of the
+            variance.
     """
     reach = length_scale * SE_REACH if nu is None else length_scale * _matern_reach(nu)
     fundamental = 2.0 * np.pi / (2.0 + reach)
@@ -135,7 +141,7 @@ def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis
     omega = fundamental * steps
     density = _spectral_shape(np.linalg.norm(omega, axis=1) * length_scale, nu, dim)
     order = np.argsort(-density, kind="stable")
-    # Each frequency except 0 represents its opposite, too.
+    # Each frequency except 0 also represents its opposite, so that its power counts twice.
     power = (density * np.where(steps.any(axis=1), 2.0, 1.0))[order]
     power /= power.sum()
     lost = 1.0 - power.cumsum()
@@ -143,7 +149,7 @@ def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis
     if lost[size - 1] > MAX_LOSS:
         raise TooRough
     amplitude = np.sqrt(power[:size] / power[:size].sum())
-    # On a line the order is 0, 1, 2, ...: a polynomial in exp(i fundamental a).
+    # In one dimension the frequencies are in the order 0, 1, 2, ... times the fundamental.
     return FourierBasis(
         omega[order[:size]], np.tile(amplitude, 2), fundamental if dim == 1 else None
     )
@@ -160,13 +166,14 @@ def _matern_reach(nu: float) -> float:
     def excess(distance: float) -> float:
         r = np.sqrt(2.0 * nu) * np.maximum(distance, 1e-12)
         correlation = 2.0 ** (1.0 - nu) / gamma(nu) * r**nu * kv(nu, r)
+        # The constant avoids the logarithm of 0 at large distances.
         return float(np.log(correlation + 1e-300) - np.log(TOLERANCE))
 
     return float(brentq(excess, 1e-6, 100.0))
 
 
 def _half_space(dim: int, reach: int) -> Array:
-    """Return integer vectors up to ``reach``, one of each pair of opposites, shape (n, dim)."""
+    """Return integer vectors up to ``reach``, one of each opposite pair, shape (n, dim)."""
     if dim == 1:
         return np.arange(reach, dtype=np.float64)[:, None]
     axis = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -179,18 +186,20 @@ def random_frequencies(
 ) -> FourierBasis:
     """Return an SE or Matern field in any dimension, with random frequencies.
 
-    The random features of [@rahimi2007random]: the covariance averaged over draws equals the
-    kernel. For given frequencies it is off by about 10 %, so draws are only approximately Gaussian.
+    The features are the random features of [@rahimi2007random]. The covariance equals the kernel
+    on average over the frequencies. For given frequencies the covariance differs from the kernel by
+    about 10 %, so draws are only approximately Gaussian.
     """
     omega = rng.standard_normal((count, dim)) / length_scale
     if nu is not None:
-        # The spectral density of a Matern kernel is a multivariate Student t, 2 nu degrees.
+        # The spectral density of a Matern kernel is a multivariate Student t distribution with
+        # 2 nu degrees of freedom.
         omega *= np.sqrt(2.0 * nu / rng.chisquare(2.0 * nu, size=(count, 1)))
     return FourierBasis(omega, np.full(2 * count, np.sqrt(1.0 / count)))
 
 
 def _spectral_shape(omega: Array, nu: float | None, dim: int) -> Array:
-    """Return the spectral density for unit length-scale, up to a factor."""
+    """Return the spectral density for a length-scale of 1, up to a constant factor."""
     if nu is None:
         shape: Array = np.exp(-0.5 * omega**2)
     else:

@@ -1,4 +1,4 @@
-"""Course of a changing season: phase, length and amplitude at each step."""
+"""Course of a changing season: phase, length, amplitude and arms at each step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ KINDS = ("phase", "period", "swap", "amplitude")
 
 @dataclass(frozen=True)
 class Course:
-    """History of a season, with an entry for the time after the last step.
+    """Course of a season over T steps, with an additional entry for the time after the last step.
 
     Attributes:
-        changes: times of the first step after each change, ascending, shape (k,).
-        cycles: seasons since the start, shape (T + 1,); the fractional part is the phase.
-        periods: length of the season, shape (T + 1,).
-        amplitudes: amplitude of the periodic part, 1 at the start, shape (T + 1,).
-        arms: arm whose rewards each arm has, shape (T + 1, n); None without arms.
+        changes: Time of the first step after each change, ascending, shape (k,).
+        cycles: Number of seasons since the start, whose fractional part is the phase, shape
+            (T + 1,).
+        periods: Length of the season in steps, shape (T + 1,).
+        amplitudes: Amplitude of the periodic part, which is 1 at the start, shape (T + 1,).
+        arms: Number of the arm whose rewards each arm gives, shape (T + 1, n), or None if there are
+            no arms or no changes.
     """
 
     changes: NDArray[np.int64]
@@ -37,10 +39,11 @@ class Change:
     """Change of a season.
 
     Attributes:
-        time: first step after the change.
-        kind: one of ``KINDS``.
-        upwards: True for later, longer or stronger, false for the opposite.
-        order: random order of the arms, in which neighbours are swapped.
+        time: Time of the first step after the change.
+        kind: Kind of the change, one of ``KINDS``.
+        upwards: True if the phase jumps forwards, or the season becomes longer or stronger; False
+            for the opposite.
+        order: Random order of the arms. A swap exchanges pairs of neighbours in this order.
     """
 
     time: int
@@ -50,27 +53,27 @@ class Change:
 
 
 def change_times(uniform: Array, horizon: int, gap: int) -> NDArray[np.int64]:
-    """Return times with at least ``gap`` steps before, between and after them, shape (k,).
+    """Return k ascending times with at least ``gap`` steps before, between and after them.
 
     Args:
-        uniform: k numbers in [0, 1), in any order.
-        horizon: total number of steps, at least ``(k + 1) gap``.
-        gap: number of steps.
+        uniform: Random numbers in [0, 1), in any order, shape (k,).
+        horizon: Number of steps in an episode, at least ``(k + 1) gap``.
+        gap: Minimum number of steps before, between and after the times.
     """
-    # Sorted uniform times on the spare steps, shifted by the gaps.
+    # Times are uniform on the steps that remain without the gaps, then shifted by the gaps.
     spare = horizon - (len(uniform) + 1) * gap
     places = np.sort(np.floor(uniform * (spare + 1)).astype(np.int64))
     return places + gap * np.arange(1, len(uniform) + 1)
 
 
 def course_of(changes: list[Change], *, horizon: int, period: float, size: float) -> Course:
-    """Return the course of a season with changes of one size.
+    """Return the course of a season whose changes all have the same size.
 
     Args:
-        changes: changes in order of time; the arms are those of the first.
-        horizon: number of steps.
-        period: period at the start.
-        size: size of a change in (0, 1], as defined by ``PeriodicGP-Shift-v0``.
+        changes: Changes in order of time. The first change determines the number of arms.
+        horizon: Number of steps in an episode.
+        period: Period at the start, in steps.
+        size: Size of each change in (0, 1], as defined by ``PeriodicGP-Shift-v0``.
     """
     times = np.array([change.time for change in changes], dtype=np.int64)
     starts = np.concatenate([[0], times])
@@ -98,7 +101,7 @@ def course_of(changes: list[Change], *, horizon: int, period: float, size: float
 
 
 def _swapped(arms: NDArray[np.intp], order: NDArray[np.intp], share: float) -> NDArray[np.intp]:
-    """Return the arms after a share of them, at least two, were swapped in pairs."""
+    """Return the arms after a share of them (at least two arms) are swapped in pairs."""
     pairs = max(1, min(len(order) // 2, round(share * len(order) / 2.0)))
     one, other = order[: 2 * pairs : 2], order[1 : 2 * pairs : 2]
     swapped: NDArray[np.intp] = arms.copy()

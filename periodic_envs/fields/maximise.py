@@ -9,21 +9,22 @@ from periodic_envs.arrays import Array
 from periodic_envs.fields.basis import Basis
 
 _CHUNK = 2_000_000
-"""Most grid values held at once."""
+"""Maximum number of grid values in memory at a time."""
 _STARTS = 32
-"""Ascents per function and dimension beyond the first."""
+"""Number of ascents per function for each dimension beyond the first."""
 
 
 def maximise(basis: Basis, weights: Array) -> tuple[Array, Array]:
     """Maximise ``phi(a) . w_i`` over the box for every row ``w_i`` of ``weights`` (n, m).
 
-    Newton ascents start from points of a grid that is finer than the highest frequency. In one
-    dimension all local maxima that may be global are refined; in two or three, the best of
-    thousands of quasi-random points, which tests compare with brute force. Above three dimensions
-    the same search cannot be exhaustive.
+    In one dimension, the functions are evaluated on a grid that is finer than the highest
+    frequency. Newton ascents start from all local maxima of the grid that may be close to the
+    global maximum. In more dimensions, Newton ascents start from the best of thousands of
+    quasi-random points. In two and three dimensions, tests compare the results with brute force. In
+    more than three dimensions, this search cannot be exhaustive.
 
     Returns:
-        Actions (n, d) and values (n,).
+        Best actions, shape (n, d), and their values, shape (n,).
     """
     points = _search_points(basis)
     features = basis(points)
@@ -38,12 +39,13 @@ def maximise(basis: Basis, weights: Array) -> tuple[Array, Array]:
 
 def _search_points(basis: Basis) -> Array:
     if basis.dim == 1:
-        # Half a radian of the highest frequency, so that no local maximum is missed.
+        # The distance of points is half a radian at the highest frequency, so that no local
+        # maximum is missed.
         return np.linspace(-1.0, 1.0, int(np.ceil(4.0 * basis.bandwidth)) + 3)[:, None]
     from scipy.stats import qmc  # slow to import, and not always needed
 
     sobol = qmc.Sobol(basis.dim, scramble=False).random_base2(min(9 + 2 * basis.dim, 15))
-    # Points beyond the box are clipped to it, since many maxima lie on faces and edges.
+    # Points outside the box are clipped to it, since many maxima lie on faces and edges.
     return np.asarray(np.clip(1.2 * (2.0 * sobol - 1.0), -1.0, 1.0))
 
 
@@ -53,14 +55,14 @@ def _maximise_chunk(
     height = weights @ features.T
     row, start = _hills(height) if basis.dim == 1 else _highest(height, _STARTS * (basis.dim - 1))
     action, value = _ascend(basis, weights[row], points[start])
-    # Last of each row after sorting by (row, value): the highest top.
+    # After sorting by (row, value), the last entry of each row is its highest maximum.
     order = np.lexsort((value, row))
     last = order[np.flatnonzero(np.diff(row[order], append=len(weights)))]
     return action[last], value[last]
 
 
 def _hills(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return grid maxima within 2 % of the range below the best point."""
+    """Return local maxima of the grid that are at most 2 % of the range below the best point."""
     padded = np.pad(height, ((0, 0), (1, 1)), constant_values=-np.inf)
     top = height.max(1, keepdims=True)
     slack = 0.02 * (top - height.min(1, keepdims=True))
@@ -70,13 +72,13 @@ def _hills(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _highest(height: Array, count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    # Sorted by index, so that ties are broken equally in any batch.
+    # The points are sorted by index, so that ties are broken in the same way in every batch.
     column = np.sort(np.argpartition(height, -count, axis=1)[:, -count:], axis=1)
     return np.repeat(np.arange(len(height)), count), column.ravel()
 
 
 def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
-    """Maximise by damped Newton ascents in the box, all points at once."""
+    """Maximise by damped Newton ascents in the box, simultaneously from all points."""
     action = start.copy()
     value, gradient, hessian = basis.derivatives(action, weights)
     damping = np.zeros(len(action))
@@ -85,10 +87,11 @@ def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
         x, g, h = action[moving], gradient[moving], hessian[moving]
         proposal = np.clip(x + _newton_step(x, g, h, damping[moving]), -1.0, 1.0)
         new_value, new_gradient, new_hessian = basis.derivatives(proposal, weights[moving])
-        # The error of the value is of second order in the last step, far below round-off.
+        # The error of the value is quadratic in the last step. With steps of 1e-8 it is below
+        # round-off.
         moved = np.abs(proposal - x).max(1) > 1e-8
         better = new_value > value[moving]
-        # Steps that decrease the value are rejected and repeated with more damping.
+        # Steps that do not increase the value are rejected and repeated with more damping.
         damping[moving] = np.where(better, damping[moving] / 8.0, damping[moving] * 4.0 + 1.0)
         accepted = moving[better]
         action[accepted] = proposal[better]
@@ -112,7 +115,8 @@ def _newton_step(x: Array, gradient: Array, hessian: Array, damping: Array) -> A
     gradient = np.where(free, gradient, 0.0)
     hessian = np.where(free[:, :, None] & free[:, None, :], hessian, 0.0)
     hessian -= (held * size[:, None])[:, :, None] * np.eye(x.shape[1])
-    # An ascent direction also where H is not negative definite: shift above its largest eigenvalue.
+    # A shift above the largest eigenvalue of H gives an ascent direction even if H is not negative
+    # definite.
     curvature = np.linalg.eigvalsh(hessian)[:, -1]
     shift = np.maximum(curvature + 0.1 * size, 0.0) * (curvature > -1e-3 * size) + damping
     matrix = (shift + 1e-12)[:, None, None] * np.eye(x.shape[1]) - hessian

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-10
+"""Variance below which the highest harmonics are left out."""
 MAX_KEPT_ROWS = 4096
-"""Largest cached table of features; longer ones are computed for every draw."""
+"""Maximum number of rows in a cached table of features; longer tables are computed each time."""
 _BLOCK = 256
-"""Number of steps that are summed at once."""
+"""Number of steps whose sums are in memory at a time."""
 
 
 @lru_cache(maxsize=32)
@@ -27,7 +28,8 @@ def harmonic_power(length_scale: float) -> Array:
     from scipy.special import ive  # slow to import, and not always needed
 
     z = 1.0 / length_scale**2
-    # I_k(z) e^-z decays like a Gaussian of width sqrt(z) in k, then faster.
+    # I_k(z) e^-z decays like a Gaussian of width sqrt(z) in k, and faster for large k, so that this
+    # number of terms is enough.
     power = ive(np.arange(32 + int(8 * np.sqrt(z))), z)
     power[1:] *= 2.0
     power = power[: int(np.flatnonzero(power > TOLERANCE)[-1]) + 1]
@@ -43,14 +45,14 @@ def season_features(times: NDArray[Any], period: float, length_scale: float) -> 
 
 
 def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
-    """Return 1, ``top`` cosines and ``top`` sines for periods (n,), shape (n, times, 2 top + 1).
+    """Return 1, ``top`` cosines and ``top`` sines of n periods, shape (n, times, 2 top + 1).
 
-    Higher harmonics follow from the first by the angle sum formulas, since computing cosines for
-    each draw would dominate the time.
+    Higher harmonics are computed from the first harmonic by the angle sum formulas, since the
+    evaluation of all cosines would dominate the time of a draw.
     """
     angles = (2.0 * np.pi / periods)[:, None] * times
     waves = np.empty((2 * top + 1, *angles.shape))
-    cos, sin = waves[: top + 1], waves[top:]  # sin[0] is cos[top], and is not used
+    cos, sin = waves[: top + 1], waves[top:]  # sin[0] is cos[top] and is not used
     waves[0] = 1.0
     first_cos, first_sin, crossed = np.cos(angles), np.sin(angles), np.empty_like(angles)
     if top > 0:
@@ -65,7 +67,7 @@ def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
 
 
 def season_rows(count: int, period: float, length_scale: float) -> Array:
-    """Return the features of times 0 .. count - 1, cached for all seeds."""
+    """Return the features of times 0 .. count - 1; short tables are cached for all seeds."""
     if count <= MAX_KEPT_ROWS:
         return _kept_season(count, period, length_scale)
     return season_features(np.arange(count), period, length_scale)
@@ -79,21 +81,21 @@ def _kept_season(count: int, period: float, length_scale: float) -> Array:
 
 
 def product_draw(season: Array, others: Array, normal: Array) -> Array:
-    """Return weights (T, m) of a draw from a season times another kernel.
+    """Return the weights (T, m) of a draw whose kernel is a season times another kernel.
 
-    All products of the features as one feature map would need matrices of ``q * c`` columns. For a
-    season that repeats every P steps, the sum over its features is computed once for each phase
-    instead.
+    One feature map with all products of the features would need matrices of ``q * c`` columns.
+    Instead, the sum over the features of the season is computed once for each of its P phases.
 
     Args:
-        season: features (P, q) of the first P times; P is the cycle, or T if nothing repeats.
-        others: features (T, c) of the other kernel.
-        normal: unit normal (q, c, m).
+        season: Features of the season at the first P times, shape (P, q). P is the number of steps
+            after which the season repeats, or T if it does not repeat.
+        others: Features of the other kernel, shape (T, c).
+        normal: Independent standard normal numbers, shape (q, c, m).
     """
     phases, steps = len(season), len(others)
     weights = np.empty((steps, normal.shape[2]))
     if phases == steps:
-        # In blocks, since the sums for all times of long horizons exceed the memory.
+        # The sums for all times of a long horizon would exceed the memory, so blocks are used.
         for start in range(0, steps, _BLOCK):
             part = slice(start, start + _BLOCK)
             summed = np.tensordot(season[part], normal, axes=1)
@@ -109,5 +111,8 @@ def product_draw(season: Array, others: Array, normal: Array) -> Array:
 
 
 def cycle_length(steps: int, period: float) -> int:
-    """Return the steps after which a season repeats, or all steps if it is not a whole number."""
+    """Return the number of steps after which a season repeats, or ``steps`` if it does not repeat.
+
+    A season repeats on whole steps only if its period is a whole number below ``steps``.
+    """
     return int(period) if float(period).is_integer() and period < steps else steps

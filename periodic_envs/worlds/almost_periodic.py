@@ -1,4 +1,4 @@
-"""World with two incommensurable seasons, almost-cyclostationary as in Remark 1."""
+"""World with two incommensurable seasons, as in Remark 1 of the paper."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ from periodic_envs.worlds.synthetic import Synthetic
 @register_world("PeriodicGP-AlmostPeriodic-v0", horizon=200, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class AlmostPeriodic(Synthetic):
-    """Two seasons whose lengths have no common multiple: nothing ever repeats exactly.
+    """Two seasons whose lengths have no common multiple, so that rewards never repeat exactly.
 
     ## Description
-    Almost-cyclostationary in the sense of the paper's Remark 1: the mean of two independent
-    periodic draws, of ``period`` and ``ratio * period`` steps (the golden ratio by default),
-    ``k = k_A * (k_period + k_(ratio period)) / 2``. The observation shows the first season.
+    The reward function is almost cyclostationary in the sense of the paper's Remark 1. It is the
+    sum of two independent periodic draws, divided by the square root of 2. Their periods are
+    ``period`` and ``ratio * period`` steps, where ``ratio`` is the golden ratio by default. The
+    covariance is ``k = k_A * (k_period + k_(ratio period)) / 2``. The observation contains the
+    phase of the first season.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    ``f(a, t)`` plus noise.
+    The reward is ``f(a, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, and a new function.
+    Each episode starts at ``t = 0`` with a new function.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``ratio`` (1.618...), and those of ``PeriodicGP-Synthetic-v0``.
+    ``ratio`` (1.618..., the golden ratio), and the arguments of ``PeriodicGP-Synthetic-v0``.
 
     ## Version History
     v0: first version.

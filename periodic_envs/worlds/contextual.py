@@ -1,4 +1,4 @@
-"""World with contexts, the paper's second extension."""
+"""World with contexts, which are the paper's second extension."""
 
 from __future__ import annotations
 
@@ -20,33 +20,34 @@ from periodic_envs.worlds.synthetic import Synthetic
 @register_world("PeriodicGP-Contextual-v0", horizon=400, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class Contextual(Synthetic):
-    """A repeating reward function that also depends on a context seen before each decision.
+    """A periodic reward function that also depends on a context observed before each decision.
 
     ## Description
-    At each step a context vector, uniform on [-1, 1]^context_dim and independent of the past,
-    is shown; the reward function is a draw of action kernel x periodic kernel x SE kernel on the
-    contexts. An agent that ignores the context cannot know the best action.
+    Before each decision the agent observes a context vector, which is uniform on
+    [-1, 1]^context_dim and independent of the past. The reward function is drawn from a Gaussian
+    process with the kernel (action kernel x periodic kernel x SE kernel on the contexts). An agent
+    that ignores the context cannot know the best action.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period, context...)``; ``(t, context...)`` with
+    ``(t, cos 2 pi t / period, sin 2 pi t / period, context...)``, or ``(t, context...)`` with
     ``reveal_period=False``.
 
     ## Rewards
-    ``f(a, context, t)`` plus noise.
+    The reward is ``f(a, context, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, a new function and new contexts.
+    Each episode starts at ``t = 0`` with a new function and new contexts.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``context_dim`` (2, or 1), ``context_length_scale`` (1.0), and those of
-    ``PeriodicGP-Synthetic-v0``. The contexts are drawn before the function: with another
-    ``horizon``, the same seed is another function and other noise.
+    ``context_dim`` (2; it must be 1 or 2), ``context_length_scale`` (1.0), and the arguments of
+    ``PeriodicGP-Synthetic-v0``. The contexts are drawn before the function. Therefore, with another
+    ``horizon``, the same seed gives a different function and different noise.
 
     ## Version History
     v0: first version.
@@ -59,7 +60,7 @@ class Contextual(Synthetic):
         super().__post_init__()
         checks.whole("context_dim", self.context_dim, 1, 2)
         checks.positive("context_length_scale", self.context_length_scale)
-        self._context_basis  # noqa: B018 (raises errors now, not at the first draw)
+        self._context_basis  # noqa: B018 (an error is raised now, not at the first draw)
 
     @property
     def public(self) -> PublicInfo:
@@ -72,8 +73,9 @@ class Contextual(Synthetic):
             return lattice(self.context_length_scale, None, self.context_dim)
         except TooRough:
             raise ValueError(
-                "context_length_scale is too short for contexts in [-1, 1], got "
-                f"{self.context_length_scale:g}"
+                "context_length_scale is too small, got "
+                f"{self.context_length_scale:g} with context_dim={self.context_dim}: "
+                "use a larger length-scale"
             ) from None
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:

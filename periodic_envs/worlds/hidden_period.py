@@ -17,36 +17,36 @@ from periodic_envs.worlds.synthetic import Synthetic
 @register_world("PeriodicGP-HiddenPeriod-v0", horizon=400, noise_std=1.0, reveal_period=False)
 @dataclass(frozen=True, kw_only=True)
 class HiddenPeriod(Synthetic):
-    """A repeating reward function with a random, hidden period in each episode.
+    """A periodic reward function with a random, hidden period in each episode.
 
     ## Description
-    The world of ``PeriodicGP-Synthetic-v0`` with a real-valued period drawn log-uniformly from
-    [``shortest``, ``longest``] at every reset. Agents see the time only.
+    The world is that of ``PeriodicGP-Synthetic-v0`` with a real-valued period, which is drawn
+    log-uniformly from [``shortest``, ``longest``] at every reset. Agents observe only the time.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.
 
     ## Observation Space
-    ``(t,)``; with ``reveal_period=True`` also the cosine and sine of the phase.
+    ``(t,)``, or ``(t, cos 2 pi t / period, sin 2 pi t / period)`` with ``reveal_period=True``.
 
     ## Rewards
-    ``f(a, t)`` plus noise.
+    The reward is ``f(a, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, a new period and a new function.
+    Each episode starts at ``t = 0`` with a new period and a new function.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``shortest`` (10.0) and ``longest`` (40.0) period, and those of ``PeriodicGP-Synthetic-v0``
-    except ``period``.
+    ``shortest`` (10.0: shortest period), ``longest`` (40.0: longest period), and the arguments of
+    ``PeriodicGP-Synthetic-v0`` except ``period``.
 
     ## Version History
     v0: first version.
     """
 
-    period: float = field(default=20.0, init=False, repr=False)  # drawn at reset
+    period: float = field(default=20.0, init=False, repr=False)  # the period is drawn at reset
     shortest: float = 10.0
     longest: float = 40.0
 
@@ -57,11 +57,11 @@ class HiddenPeriod(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Empty, since the period is hidden."""
+        """Empty tuple, since the period is hidden."""
         return ()
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:
-        """Draw a period from each generator, then a reward process."""
+        """Draw a period and then a reward process from each generator."""
         low, high = np.log(self.shortest), np.log(self.longest)
         periods = np.exp([rng.uniform(low, high) for rng in rngs])
         bases = [self.draw_basis(rng) for rng in rngs]

@@ -1,4 +1,4 @@
-"""Replay of air quality measurements at the stations of Madrid."""
+"""Replay of air-quality measurements at the stations of Madrid."""
 
 from __future__ import annotations
 
@@ -38,48 +38,52 @@ from periodic_envs.worlds.madrid_sim import MadridSim
 
 
 class SimulatedDataWarning(UserWarning):
-    """Warning that Madrid is simulated, since no measurements were imported."""
+    """Warning issued if Madrid is simulated, since no measurements are imported."""
 
 
 @register_world("PeriodicGP-Madrid-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Madrid(DataWorld):
-    """Nitric oxide at Madrid's 24 stations, hour by hour: where is the traffic worst now?
+    """Hourly nitric oxide at Madrid's 24 stations: choose the station with the highest value.
 
     ## Description
-    The paper's experiment. The city's own hourly measurements are replayed: an action is a station,
-    and the reward its measurement in that hour. Import the measurements once (``periodic-gp data
-    download madrid --year 2018``, or ``periodic-gp data import`` for files that you have). Without
-    them the rewards are simulated, with a warning; ``info["data_source"]`` is then "simulator"
-    instead of "measurements", and the fingerprint differs.
+    This is the paper's experiment. The world replays the city's hourly measurements: an action is a
+    station, and the reward is the measurement of this station in that hour. Import the measurements
+    once (``periodic-gp data download madrid --year 2018``, or ``periodic-gp data import`` for files
+    that you have). If no measurements are imported, the rewards are simulated and a warning is
+    issued. ``info["data_source"]`` is then "simulator" instead of "measurements", and the
+    fingerprint differs.
 
     ## Action Space
     ``Discrete(24)``: the station. The stations' coordinates in km are public.
 
     ## Observation Space
-    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
-    ``t`` counts hours from 00:00 of the first day, local time.
+    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``, or ``(t,)`` with ``reveal_period=False``.
+    ``t`` is the number of hours since 00:00 of the first day, in local time.
 
     ## Rewards
-    The measurement of the station in ug/m3 (or its negative, for the cleanest air), without noise.
-    Regret is the distance to the best station of that hour.
+    The reward is the measurement of the chosen station in ug/m3, or its negative with
+    ``objective="min"``. No noise is added. The regret is the difference between the rewards of the
+    best station of that hour and of the chosen station.
 
     ## Starting State
-    ``t = 48``, after two days whose best action-reward pair of each hour is prior information
-    (``info["warm_start"]`` of ``reset``). Every seed is the same window.
+    By default, each episode starts at ``t = 48``, after a warm start of two days. The warm start
+    contains the best action of each hour and its reward (``info["warm_start"]`` after ``reset``).
+    Every seed gives the same window.
 
     ## Episode End
-    Truncated after the last of the ``days``: 192 steps.
+    The episode is truncated after ``horizon`` steps, or at the end of the last day if ``horizon``
+    is not given (by default after 192 steps).
 
     ## Arguments
-    ``start`` ("2018-03-03": the first day), ``days`` (10, those of the warm start included),
-    ``warm_start_days`` (2), ``magnitude`` ("NO"; or "NO2", "O3", ... or the portal's number),
-    ``objective`` ("max", or "min" for the cleanest air), ``stations`` (numbers of the stations to
-    choose from; by default all that measured in that year), ``missing`` ("interpolate": a
-    straight line between the hours before and after; "hold": the last value; "error": accept no
-    gap),
-    ``period_hours`` (24.0: the period that agents know), and those of every environment
-    (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+    ``start`` ("2018-03-03": the first day), ``days`` (10: number of days including the warm start),
+    ``warm_start_days`` (2), ``magnitude`` ("NO"; a name such as "NO2" or "O3", or the portal's
+    number), ``objective`` ("max", or "min" for the cleanest air), ``stations`` (list of the station
+    numbers to choose from; None for all stations with measurements in that year), ``missing``
+    ("interpolate" fills a gap with a straight line between the values before and after it, "hold"
+    repeats the last value, and "error" accepts no gap), ``period_hours`` (24.0: the period that
+    agents know), and the arguments of every environment (``horizon``, ``noise``, ``noise_std``,
+    ``noise_df``, ``reveal_period``, ``regret``, ``render_mode``).
 
     ## Version History
     v0: first version.
@@ -104,7 +108,7 @@ class Madrid(DataWorld):
         )
         check_stations(self.stations)
         checks.one_of("missing", self.missing, POLICIES)
-        _ = self._recording  # fixed now: a later import does not change this world
+        _ = self._recording  # created now, so that a later import does not change it
 
     @cached_property
     def _recording(self) -> Recording | MadridSim:
@@ -129,7 +133,7 @@ class Madrid(DataWorld):
         public = public_stations(stations, self.warm_start_days, self.period_hours)
         gaps = int(np.isnan(values).sum())
         note = (
-            f"{gaps} of {values.size:,} hourly values were missing and filled by "
+            f"{gaps} of {values.size:,} hourly values were missing and were filled by "
             f"missing={self.missing!r}"
         )
         origin = Origin(
@@ -147,8 +151,8 @@ class Madrid(DataWorld):
         if magnitude_number(self.magnitude) != magnitude_number("NO"):
             raise DataError(
                 "not-imported",
-                f"without measurements only NO is available (simulated), not {self.magnitude}; "
-                f"get the data with: {command}",
+                f"magnitude must be 'NO' unless measurements are imported, got {self.magnitude!r}: "
+                f"the simulator has no other magnitudes; get the data with: {command}",
             )
         _warn_once(command)
         return MadridSim(**{field.name: getattr(self, field.name) for field in fields(MadridSim)})
@@ -164,7 +168,7 @@ def _warn_once(command: str) -> None:
         absence = f" ({cache.absence()})" if cache.absence() else ""
         warnings.warn(
             f"no measurements are imported{absence}: PeriodicGP-Madrid-v0 is simulated. "
-            f"Get the real data with: {command}",
+            f"Get the measurements with: {command}",
             SimulatedDataWarning,
             stacklevel=2,
         )

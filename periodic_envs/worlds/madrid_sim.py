@@ -1,4 +1,4 @@
-"""Simulation of air quality at the stations of Madrid."""
+"""Simulation of air-quality measurements at the stations of Madrid."""
 
 from __future__ import annotations
 
@@ -21,44 +21,50 @@ from periodic_envs.world import World
 FIRST_DAY = datetime.date(2017, 1, 1)
 """First possible day of a random start."""
 DAYS_TO_START_ON = 365
+"""Number of possible days of a random start."""
 
 
 @register_world("PeriodicGP-MadridSim-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MadridSim(World):
-    """Nitric oxide at Madrid's 24 stations, simulated: a new fortnight for every seed.
+    """Simulated nitric oxide at Madrid's 24 stations, with a different fortnight for each seed.
 
     ## Description
-    Needs no data. A simulator, calibrated on the city's measurements of 2016 and 2017: a daily
-    profile for every station, weekdays and months, a city-wide weather factor that persists, and
-    local deviations that persist and are correlated between stations. How it compares with the
-    measurements is in docs/howto/madrid.md.
+    The world needs no data. Its simulator is calibrated on the city's measurements of 2016 and
+    2017. The simulator has a daily profile for every station, which depends on the weekday and the
+    month, a city-wide weather factor that persists, and local deviations that persist and are
+    correlated between stations. The page docs/howto/madrid.md compares the simulator with the
+    measurements.
 
     ## Action Space
     ``Discrete(24)``: the station. The stations' coordinates in km are public.
 
     ## Observation Space
-    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
-    ``t`` counts hours from 00:00 of the first day.
+    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``, or ``(t,)`` with ``reveal_period=False``.
+    ``t`` is the number of hours since 00:00 of the first day.
 
     ## Rewards
-    Nitric oxide at the station in that hour: a whole number of ug/m3, at least 1 (or its negative,
-    for the cleanest air). Regret is the distance to the best station of that hour.
+    The reward is the nitric oxide at the chosen station in that hour, or its negative with
+    ``objective="min"``. It is a whole number of ug/m3 and at least 1. No noise is added. The regret
+    is the difference between the rewards of the best station of that hour and of the chosen
+    station.
 
     ## Starting State
-    ``t = 48``, after two days whose best action-reward pair of each hour is prior information
-    (``info["warm_start"]`` of ``reset``). Every seed starts on another day of the year.
+    By default, each episode starts at ``t = 48``, after a warm start of two days. The warm start
+    contains the best action of each hour and its reward (``info["warm_start"]`` after ``reset``).
+    Unless ``start`` is given, the first day is a random day of 2017.
 
     ## Episode End
-    Truncated after the last of the ``days``, or after ``horizon`` steps if that is given: 288 steps
-    by default, the 24 hours of twelve days.
+    The episode is truncated after ``horizon`` steps, or at the end of the last day if ``horizon``
+    is not given (by default after 288 steps, which are twelve days).
 
     ## Arguments
-    ``start`` (None: the first day, which sets month and weekday, is drawn; or a day like
-    "2018-03-03"), ``days`` (14, those of the warm start included), ``warm_start_days`` (2),
-    ``objective`` ("max", or "min" for the cleanest air), ``stations`` (numbers of the stations to
-    choose from; None for all), ``period_hours`` (24.0: the period that agents know), and those of
-    every environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+    ``start`` (the first day, such as "2018-03-03", which determines months and weekdays; None for a
+    random day), ``days`` (14: number of days including the warm start), ``warm_start_days`` (2),
+    ``objective`` ("max", or "min" for the cleanest air), ``stations`` (list of the station numbers
+    to choose from; None for all stations), ``period_hours`` (24.0: the period that agents know),
+    and the arguments of every environment (``horizon``, ``noise``, ``noise_std``, ``noise_df``,
+    ``reveal_period``, ``regret``, ``render_mode``).
 
     ## Version History
     v0: first version.
@@ -93,7 +99,7 @@ class MadridSim(World):
 
     @property
     def origin(self) -> Origin:
-        """Fingerprint of the simulator and the arguments."""
+        """Origin of the rewards, with a fingerprint of the simulator and the arguments."""
         arguments = (str(self.start), self.days, self.objective, self._stations)
         text = f"{MadridSimulator.calibrated().fingerprint} {arguments}"
         return Origin(
@@ -104,7 +110,7 @@ class MadridSim(World):
         )
 
     def draw_many(self, rngs: Sequence[np.random.Generator], horizon: int) -> Draws:
-        """Draw a stretch of days from each generator."""
+        """Draw the first day and the rewards of a window of days from each generator."""
         drawn = [int(rng.integers(DAYS_TO_START_ON)) for rng in rngs]
         simulator = MadridSimulator.calibrated()
         if self.start is None:

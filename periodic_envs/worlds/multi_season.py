@@ -1,4 +1,4 @@
-"""World with two nested seasons, day and week."""
+"""World with two nested seasons, a day and a week."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ class MultiSeason(Synthetic):
     """A daily pattern that differs from weekday to weekday: two nested seasons.
 
     ## Description
-    Hourly steps over four weeks. Part of the reward function repeats every day, the rest is a
-    daily pattern that changes through the week and repeats every week:
-    ``k = k_A * k_day * ((1 - weekly_share) + weekly_share * k_week)``.
-    The observation shows the day; both periods are public.
+    By default, an episode has hourly steps over four weeks. One part of the reward function repeats
+    every day. The other part is a daily pattern that changes during the week and repeats every
+    week. The covariance is ``k = k_A * k_day * ((1 - weekly_share) + weekly_share * k_week)``. The
+    observation contains only the phase of the day, but both periods are public.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    ``f(a, t)`` plus noise.
+    The reward is ``f(a, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, and a new function.
+    Each episode starts at ``t = 0`` with a new function.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
     ``period`` (24), ``long_period`` (168), ``long_length_scale`` (1.0), ``weekly_share`` (0.5, in
-    [0, 1]), and those of ``PeriodicGP-Synthetic-v0``.
+    [0, 1]), and the arguments of ``PeriodicGP-Synthetic-v0``.
 
     ## Version History
     v0: first version.

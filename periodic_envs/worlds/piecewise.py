@@ -18,29 +18,31 @@ class Piecewise(GaussianWorld):
     """A reward function that is replaced at random times, without seasons.
 
     ## Description
-    The world of the piecewise-stationary literature: after each step the function is replaced by
-    an independent draw with probability ``1 / mean_segment``. The observation carries the phase
-    of a season of ``period`` steps, as a practitioner might assume; the world does not follow it.
+    This is the world of the literature on piecewise-stationary bandits. After each step, the
+    function is replaced by an independent draw with probability ``1 / mean_segment``. The
+    observation contains the phase of a season of ``period`` steps, as a practitioner might assume,
+    but the rewards do not depend on this phase.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    ``f_segment(a)`` plus noise.
+    The reward is ``f_segment(a)`` plus noise.
 
     ## Starting State
-    ``t = 0``, new functions and new change points.
+    Each episode starts at ``t = 0`` with new functions and new change points.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``mean_segment`` (50.0 steps), and those of every drawn world and of every environment: see
-    ``PeriodicGP-Synthetic-v0``. The change points are drawn before the functions: with another
-    ``horizon``, the same seed has other functions and other noise.
+    ``mean_segment`` (50.0: mean number of steps between changes), and the arguments of
+    ``PeriodicGP-Synthetic-v0`` except ``time_length_scale``. The change points are drawn before the
+    functions. Therefore, with another ``horizon``, the same seed gives different functions and
+    different noise.
 
     ## Version History
     v0: first version.

@@ -32,59 +32,66 @@ if TYPE_CHECKING:
 EXAMPLE = Path(__file__).parent.parent / "data" / "example_demand.csv"
 EXAMPLE_PERIOD = 168.0
 MAX_VALUE = 1e100
-"""Largest magnitude of values, so that sums of regrets do not overflow."""
+"""Largest absolute value of a reading, so that sums of regrets do not overflow."""
 
 
 @register_world("PeriodicGP-Replay-v0", noise="none")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Replay(DataWorld):
-    """Your own data: at each recorded time choose an arm, and get what was measured there.
+    """Your own data: choose an arm at each recorded time, and receive its recorded value.
 
     ## Description
-    A table of rewards at regular times is replayed from beginning to end. Without ``data`` it is
-    a synthetic example: four weeks of hourly ride requests at five places, with a weekly season.
+    The world replays a table of rewards at regular times from beginning to end. Without ``data``,
+    the table is a synthetic example: four weeks of hourly ride requests at five places, with a
+    weekly season.
 
     ## Action Space
-    ``Discrete(n)``: the arm, in the order of the file. Names are public, and coordinates if given.
+    ``Discrete(n)``: the arm, in the order of the table. The names of the arms are public, and their
+    coordinates are public if they are given.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
-    ``t`` counts the steps since the beginning of the window. Of several periods the phase is that
-    of the first; all of them are public.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
+    ``t`` is the number of steps since the beginning of the window. If several periods are given,
+    the observation contains the phase of the first period, and all periods are public.
 
     ## Rewards
-    The recorded value of the chosen arm at that time (with ``objective="min"`` its negative), with
-    no noise added. Regret is relative to the best arm at each time, so that policies without
-    knowledge of the future have positive regret.
+    The reward is the recorded value of the chosen arm at that time, or its negative with
+    ``objective="min"``. No noise is added. The regret is relative to the best arm at each time, so
+    policies without knowledge of the future have positive regret.
 
     ## Starting State
-    ``t = warm_start``. Every seed gives the same episode. The best arm and its reward of each
-    earlier step are in ``info["warm_start"]``.
+    Each episode starts at ``t = warm_start``. Every seed gives the same episode. The best arm of
+    each earlier step and its reward are in ``info["warm_start"]`` after ``reset``.
 
     ## Episode End
-    Truncated after ``horizon`` steps, without it at the end of the window.
+    The episode is truncated after ``horizon`` steps, or at the end of the window if ``horizon`` is
+    not given.
 
     ## Arguments
-    ``data`` (a DataFrame, or a path to a comma-separated .csv or a .parquet file as a str; None
-    for the example): wide (time and a column for each arm) or long (columns time, arm, reward),
-    times regular and in ISO 8601 or numbers. ``periodic_decisions.tables.read_series`` reads tables
-    in other formats, and ``periodic-gp data check`` finds their seasons. ``period`` (the length of
-    the season in steps, or of several, the main one first: 24, or [168, 24]; needed with ``data``).
-    ``objective`` ("max", or "min"). ``start`` (the first time of the window, as in the data; None
-    for the first there is) and ``steps`` (length of the window, the warm start included; None for
-    all). ``warm_start`` (0: steps at the beginning of the window whose best arms are known to all
-    agents). ``missing`` ("interpolate", "hold" or "error": how gaps are filled; at most half of an
-    arm's readings may be missing). ``arms`` (names of the arms to use; None for all),
-    ``arm_features`` (a path, a DataFrame or a mapping: coordinates of each arm), ``time_column``,
-    ``arm_column``, ``reward_column``, and those of every environment (``horizon``, ``noise``,
-    ``noise_std``, ``reveal_period``, ``render_mode``).
+    ``data`` (a DataFrame, or the path of a comma-separated .csv file or a .parquet file as a str;
+    None for the example): the table is wide (time, and a column for each arm) or long (columns
+    time, arm, reward). Its times are regular, and are numbers or in ISO 8601. The function
+    ``periodic_decisions.tables.read_series`` reads tables in other formats, and the command
+    ``periodic-gp data check`` finds the seasons of a table.
+
+    ``period`` (length of the season in steps, or a list of lengths with the main season first, such
+    as 24 or [168, 24]; required with ``data``), ``objective`` ("max" or "min"), ``start`` (first
+    time of the window, as in the data; None for the first time of the data), ``steps`` (length of
+    the window including the warm start; None for all steps), ``warm_start`` (0: number of steps at
+    the beginning of the window whose best arms are known to all agents), ``missing``
+    ("interpolate", "hold" or "error": treatment of gaps; at most half of the readings of an arm may
+    be missing), ``arms`` (names of the arms to use; None for all arms), ``arm_features``
+    (coordinates of each arm, as a path, a DataFrame or a mapping), ``time_column``, ``arm_column``
+    and ``reward_column`` (names of these columns), and the arguments of every environment
+    (``horizon``, ``noise``, ``noise_std``, ``noise_df``, ``reveal_period``, ``regret``,
+    ``render_mode``).
 
     ## Version History
     v0: first version.
     """
 
     listed_as = ("Discrete(n)", "yours", "all")
-    """Actions, period and horizon in a list of environments, which depend on the table."""
+    """Actions, period and horizon in the list of environments; they depend on the table."""
 
     data: Any = None
     period: float | Sequence[float] | None = None
@@ -105,7 +112,7 @@ class Replay(DataWorld):
         checks.whole("warm_start", self.warm_start, 0)
         if self.arms is not None and not isinstance(self.arms, list | tuple):
             raise DataError("invalid-arms", f"arms must be a list of names, got {self.arms!r}")
-        # Invalid data raise errors now; data are read once.
+        # The origin is read now, so that invalid data raise an error now; data are read only once.
         if self.origin.notes:
             warnings.warn("; ".join(self.origin.notes), stacklevel=3)
 
@@ -123,7 +130,7 @@ class Replay(DataWorld):
 
     @cached_property
     def table(self) -> RewardTable:
-        """Window of the data."""
+        """Window of the table that is replayed."""
         whole = _read(
             EXAMPLE if self.data is None else self.data,
             time_column=self.time_column,
@@ -135,8 +142,8 @@ class Replay(DataWorld):
         if self.warm_start >= len(window.values):
             raise DataError(
                 "too-few-steps",
-                f"warm_start must leave a step to decide: it is {self.warm_start:,}, but the window"
-                f" has {len(window.values):,} steps",
+                f"warm_start must be less than the {len(window.values):,} steps of the window, got "
+                f"{self.warm_start:,}",
             )
         return window
 
@@ -146,7 +153,9 @@ class Replay(DataWorld):
         filled = fill_gaps(table.values, table.names, policy=self.missing, what=table.span())
         if np.abs(filled).max() > MAX_VALUE:
             raise DataError(
-                "value-too-large", f"values must be below {MAX_VALUE:g}: rescale the data"
+                "value-too-large",
+                f"absolute values must be at most {MAX_VALUE:g}, got {np.abs(filled).max():g}: "
+                "rescale the data",
             )
         rewards = rewards_of(filled, self.objective)
         path = isinstance(self.data, str | os.PathLike)
@@ -165,7 +174,9 @@ class Replay(DataWorld):
         share = float(np.isnan(self.table.values).mean())
         if not share:
             return []
-        return [f"{share:.2%} of the readings are missing and filled by missing={self.missing!r}"]
+        return [
+            f"{share:.2%} of the readings are missing and are filled by missing={self.missing!r}"
+        ]
 
     def _public(self) -> PublicInfo:
         from periodic_envs.data.table import read_features
@@ -184,7 +195,7 @@ class Replay(DataWorld):
 
 
 def _read(source: Any, **columns: Any) -> RewardTable:
-    """Return the whole table; files are read once for many windows."""
+    """Return the whole table; a file is read only once for many windows."""
     # Imported here, since importing pandas is slow.
     from periodic_envs.data.table import read_rewards
 
@@ -193,7 +204,7 @@ def _read(source: Any, **columns: Any) -> RewardTable:
     try:
         facts = os.stat(source)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a path"
+        reason = getattr(error, "strerror", None) or "it is not a valid path"
         raise DataError("file-not-found", f"cannot read {str(source)!r}: {reason}") from error
     changed = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
     return _read_file(os.fspath(source), changed, tuple(columns.items()))
@@ -203,7 +214,10 @@ def _read(source: Any, **columns: Any) -> RewardTable:
 def _read_file(
     path: str, changed: tuple[int, ...], columns: tuple[tuple[str, Any], ...]
 ) -> RewardTable:
-    """Return the table of an unchanged file, read-only since worlds share it."""
+    """Return the table of a file, read-only since worlds share it.
+
+    ``changed`` identifies the version of the file, so that a changed file is read again.
+    """
     from periodic_envs.data.table import read_rewards
 
     table = read_rewards(path, **dict(columns))
@@ -212,10 +226,12 @@ def _read_file(
 
 
 def _checked_periods(period: float | Sequence[float]) -> tuple[float, ...]:
-    """Return one or several periods, the main one first."""
+    """Return the valid periods as a tuple, with the main period first."""
     if not isinstance(period, list | tuple | np.ndarray):
         return (checks.positive("period", period),)
     periods = tuple(checks.positive("each period", one) for one in period)
     if not periods or len(set(periods)) < len(periods):
-        raise ValueError(f"period must be a number or different numbers, got {list(period)!r}")
+        raise ValueError(
+            f"period must be a number or a non-empty list of distinct numbers, got {list(period)!r}"
+        )
     return periods

@@ -16,8 +16,8 @@ from periodic_envs.world import World
 
 PERIOD_HOURS = 24
 
-# Zone, east and north of the centre in km, and relative demand: at all hours, in the morning
-# commute, the evening commute, the evening's leisure, and in an airport's three waves.
+# Columns: zone; km east and km north of the centre; relative demand at all hours, in the morning
+# commute, in the evening commute, in evening leisure, and in three waves of arrivals at an airport.
 ZONES: tuple[tuple[str, float, float, float, float, float, float, float], ...] = (
     ("Downtown", 0.0, 0.0, 0.15, 0.70, 0.90, 0.25, 0.0),
     ("Business district", 1.2, 2.5, 0.10, 0.40, 1.00, 0.10, 0.0),
@@ -32,7 +32,7 @@ ZONES: tuple[tuple[str, float, float, float, float, float, float, float], ...] =
     ("Trade fair", 6.0, 3.5, 0.05, 0.15, 0.45, 0.05, 0.0),
     ("Airport", 9.5, 5.0, 0.20, 0.10, 0.15, 0.05, 0.90),
 )
-# Hours of the peaks behind the columns above, and their widths in hours.
+# Hours of the peaks in the last four columns above, and the widths of these peaks in hours.
 PEAKS: tuple[tuple[tuple[float, ...], float], ...] = (
     ((8.0,), 1.3),
     ((18.0,), 1.7),
@@ -44,34 +44,36 @@ PEAKS: tuple[tuple[tuple[float, ...], float], ...] = (
 @register_world("PeriodicGP-RideShare-v0", horizon=336, noise="poisson")
 @dataclass(frozen=True, kw_only=True)
 class RideShare(World):
-    """Ride requests in twelve zones of a city: wait where the demand is.
+    """Ride requests in twelve zones of a city: wait in the zone with the most requests.
 
     ## Description
-    The paper's introduction: drivers reposition to where rides are wanted. Twelve zones with
-    commuter peaks (suburbs and stations in the morning, offices in the evening), evening leisure
-    in the old town, and three waves of arrivals at the airport. Every seed is another city: the
-    strength of every zone's peaks and their hours vary. Hourly steps over two weeks.
+    This is the example in the paper's introduction: drivers move to the zones in which rides are
+    requested. The twelve zones have commuter peaks (in suburbs and at stations in the morning, at
+    offices in the evening), evening leisure in the old town, and three waves of arrivals at the
+    airport. Each seed gives a different city: the strengths and the hours of all peaks vary. By
+    default, an episode has hourly steps over two weeks.
 
     ## Action Space
-    ``Discrete(12)``: the zone to wait in. The coordinates of the zones in km are public.
+    ``Discrete(12)``: the zone in which to wait. The coordinates of the zones in km are public.
 
     ## Observation Space
-    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    The number of requests in the chosen zone in that hour: a Poisson count, a whole number.
-    Regret is counted in expected requests.
+    The reward is the number of requests in the chosen zone in that hour, which is a Poisson count.
+    The regret is the difference in the expected number of requests.
 
     ## Starting State
-    ``t = 0``, midnight, in a new city.
+    Each episode starts at ``t = 0``, which is midnight, in a new city.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``peak_requests`` (40.0: expected requests in an hour that add up to strength 1),
-    ``variety`` (0.3, at most 3: spread of the strengths between cities), and those of every
-    environment (``horizon``, ``noise``, ``noise_std``, ``reveal_period``, ``render_mode``).
+    ``peak_requests`` (40.0: expected requests per hour at a demand of strength 1), ``variety``
+    (0.3: spread of the strengths between cities, at most 3), and the arguments of every environment
+    (``horizon``, ``noise``, ``noise_std``, ``noise_df``, ``reveal_period``, ``regret``,
+    ``render_mode``).
 
     ## Version History
     v0: first version.
@@ -119,7 +121,7 @@ class RideShare(World):
 
 
 def _bump(hours: Array, width_hours: float) -> Array:
-    """Return a smooth peak of height 1 on the 24-hour circle."""
+    """Return a smooth peak of height 1 at hour 0 of the 24-hour circle."""
     angle = 2.0 * np.pi * hours / PERIOD_HOURS
     width = 2.0 * np.pi * width_hours / PERIOD_HOURS
     return np.exp((np.cos(angle) - 1.0) / width**2)

@@ -24,47 +24,55 @@ NOTICES = ("none", "change", "full")
 @register_world("PeriodicGP-Shift-v0", horizon=400, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class Shift(Synthetic):
-    """A repeating reward function that changes at unknown times: phase, period, arms or amplitude.
+    """A periodic reward function whose phase, period, arms or amplitude change at unknown times.
 
     ## Description
-    The world of ``PeriodicGP-SyntheticDiscrete-v0`` until it changes, ``changes`` times in an
-    episode. The kind of each change is drawn from the words in ``change``:
-    "phase" (the season jumps by ``size`` / 2 of its length, forwards or backwards), "period" (it
-    becomes longer or shorter by a factor of 1 + ``size``, and continues from the current phase),
-    "swap" (a share ``size`` of the arms trade places in pairs; their coordinates stay where they
-    were) or "amplitude" (all that repeats becomes stronger or weaker by a factor of 1 + ``size``;
-    what is constant in time stays). Directions and pairs are drawn, too. Worlds that differ in
-    these arguments only are, on the same seed, the same until the first change and have the same
-    noise; with the same ``changes`` and ``gap`` they change at the same times.
+    The world is that of ``PeriodicGP-SyntheticDiscrete-v0``, but it changes ``changes`` times in an
+    episode. The kind of each change is drawn from the words in ``change``. With "phase", the season
+    jumps by ``size`` / 2 of its length, forwards or backwards. With "period", the season becomes
+    longer or shorter by a factor of 1 + ``size``, and continues from the current phase. With
+    "swap", a share ``size`` of the arms exchange their rewards in pairs; the coordinates of the
+    arms do not change. With "amplitude", the periodic part of the rewards becomes stronger or
+    weaker by a factor of 1 + ``size``; the part that is constant in time does not change. The
+    directions and the pairs are also random.
+
+    On the same seed, worlds that differ only in these arguments have the same noise, and the same
+    mean rewards until the first change. If they also have the same ``changes`` and ``gap``, they
+    change at the same times.
 
     ## Action Space
-    ``Discrete(n_actions)``; ``Box(-1, 1, (dim,), float32)`` with ``n_actions=None``.
+    ``Discrete(n_actions)``, or ``Box(-1, 1, (dim,), float32)`` with ``n_actions=None``.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, only ``(t,)`` with ``reveal_period=False``,
-    of the season at the start: it does not follow the changes. Then, with ``notify="change"``,
-    ``changed``: 1 in the first observation after a change, else 0. With ``notify="full"`` also what
-    is the case now, as far as ``change`` has it: ``cos_season`` and ``sin_season``, the phase of
-    the season as it is; ``period_now``, (p - p0) / (p + p0) of its length and that at the start;
-    ``amplitude_now``, in the same way; and for every arm ``arm_i``, the number of the arm whose
-    rewards it gives now, from -1 for the first to 1 for the last.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
+    This phase belongs to the season at the start, and does not follow the changes.
+
+    With ``notify="change"``, the observation also contains ``changed``, which is 1 in the first
+    observation after a change and 0 otherwise. With ``notify="full"``, it contains ``changed`` and
+    the current state of the properties that the words in ``change`` affect. With "phase" or
+    "period", these entries are ``cos_season`` and ``sin_season``, the cosine and sine of the
+    current phase. With "period", ``period_now`` is (p - p0) / (p + p0) for the current period p and
+    the period p0 at the start. With "amplitude", ``amplitude_now`` is the same expression for the
+    amplitudes. With "swap", each arm i has an entry ``arm_i``: the number of the arm whose rewards
+    arm i currently gives, scaled from -1 for the first arm to 1 for the last arm.
 
     ## Rewards
-    ``f(a, t)`` plus noise.
+    The reward is ``f(a, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, a new function and new changes.
+    Each episode starts at ``t = 0`` with a new function and new changes.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``change`` ("phase"; a word or a list of "phase", "period", "swap", "amplitude"), ``size`` (0.5,
-    above 0 and up to 1), ``changes`` (2), ``gap`` (steps that are at least before, between and
-    after changes; None for half of the mean distance, ``horizon / (changes + 1)``), ``notify``
-    ("none", "change" or "full"), ``n_actions`` (20), and those of ``PeriodicGP-Synthetic-v0``. The
-    times of the changes depend on the length of an episode: with another ``horizon``, the same
-    seed changes at other times.
+    ``change`` ("phase": one of the words "phase", "period", "swap" and "amplitude", or a list of
+    them), ``size`` (0.5: size of each change, above 0 and at most 1), ``changes`` (2: number of
+    changes), ``gap`` (minimum number of steps before, between and after the changes; None for half
+    of their mean distance ``horizon / (changes + 1)``), ``notify`` ("none", "change" or "full"),
+    ``n_actions`` (20), and the arguments of ``PeriodicGP-Synthetic-v0``. The times of the changes
+    depend on the length of an episode. Therefore, with another ``horizon``, the same seed gives
+    changes at different times.
 
     ## Version History
     v0: first version.
@@ -81,7 +89,8 @@ class Shift(Synthetic):
         super().__post_init__()
         if not self.kinds or any(kind not in KINDS for kind in self.kinds):
             raise ValueError(
-                f"change must be one of {', '.join(KINDS)}, or a list of them, got {self.change!r}"
+                f"change must be one of {', '.join(KINDS)}, or a non-empty list of them, got "
+                f"{self.change!r}"
             )
         if "swap" in self.kinds and (self.n_actions or 0) < 2:
             raise ValueError(f"change='swap' needs n_actions of at least 2, got {self.n_actions!r}")
@@ -95,11 +104,11 @@ class Shift(Synthetic):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Words of ``change``."""
+        """Kinds of changes that ``change`` names."""
         return tuple(self.change) if isinstance(self.change, list | tuple) else (str(self.change),)
 
     def check_horizon(self, horizon: int) -> None:
-        """Raise a ValueError if an episode has no room for the changes."""
+        """Raise a ValueError if an episode is too short for the changes and their gaps."""
         needed = (self.changes + 1) * self._gap(horizon)
         if self.changes and needed > horizon:
             raise ValueError(
@@ -157,7 +166,7 @@ class Shift(Synthetic):
         return self._in_their_places(draws) if "swap" in self.kinds else draws
 
     def _course(self, rng: np.random.Generator, horizon: int) -> Course:
-        # A separate stream, so that changes do not affect the noise drawn next.
+        # The changes have a separate stream, so that they do not affect the noise drawn next.
         own = np.random.default_rng(int(rng.integers(2**63)))
         time, kind, way = own.random((3, self.changes))
         orders = own.random((self.changes, self.n_actions or 0)).argsort(axis=1)
@@ -180,7 +189,7 @@ class Shift(Synthetic):
         return replace(draws, tables=tables)
 
     def _notices(self, course: Course) -> Array:
-        """Return the observations about changes, shape (horizon + 1, entries)."""
+        """Return the entries of observations about changes, shape (horizon + 1, entries)."""
         steps = np.arange(len(course.cycles))
         angles = 2.0 * np.pi * course.cycles
         last = max((self.n_actions or 0) - 1, 1)

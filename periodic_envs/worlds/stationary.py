@@ -14,29 +14,29 @@ from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 @register_world("PeriodicGP-Stationary-v0", horizon=200, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class Stationary(GaussianWorld):
-    """A reward function that never changes: the control in which seasons are a distraction.
+    """A reward function that never changes, as a control without seasons.
 
     ## Description
-    Every seed draws one function of the action, the same at all times. The observation still
-    carries the phase of a season of ``period`` steps, which means nothing here.
+    Each seed gives one function of the action, which is the same at all times. The observation
+    contains the phase of a season of ``period`` steps, but the rewards do not depend on this phase.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    ``f(a)`` plus noise.
+    The reward is ``f(a)`` plus noise.
 
     ## Starting State
-    ``t = 0``, and a new function.
+    Each episode starts at ``t = 0`` with a new function.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    Those of every drawn world and of every environment: see ``PeriodicGP-Synthetic-v0``.
+    The arguments of ``PeriodicGP-Synthetic-v0`` except ``time_length_scale``.
 
     ## Version History
     v0: first version.

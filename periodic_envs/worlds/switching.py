@@ -1,4 +1,4 @@
-"""World with a drifting season, the paper's third extension."""
+"""World with a drifting season, which is the paper's third extension."""
 
 from __future__ import annotations
 
@@ -15,37 +15,39 @@ from periodic_envs.worlds.gaussian import Generators
 from periodic_envs.worlds.synthetic import Synthetic
 
 _BLOCK = 16
-"""Number of steps of the drift in one matrix product."""
+"""Number of steps of the drift that one matrix product computes."""
 
 
 @register_world("PeriodicGP-Switching-v0", horizon=200, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class Switching(Synthetic):
-    """A repeating reward function whose pattern is slowly forgotten: periodic x decay.
+    """A periodic reward function whose pattern drifts slowly: periodic kernel x decay.
 
     ## Description
-    The "switching periodic environment" of the paper's discussion: the periodic kernel times
-    ``(1 - drift)^(|t - t'| / 2)``. With the default drift of 0.02 a season of 20 steps resembles
-    the one before with correlation 0.82, and five seasons later with 0.36.
+    This is the "switching periodic environment" of the paper's discussion. Its kernel in time is
+    the periodic kernel times ``(1 - drift)^(|t - t'| / 2)``. With the default drift of 0.02 and a
+    season of 20 steps, the correlation at the same phase is 0.82 after one season and 0.36 after
+    five seasons.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    ``f(a, t)`` plus noise.
+    The reward is ``f(a, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, and a new function.
+    Each episode starts at ``t = 0`` with a new function.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``drift`` (0.02, in [0, 1]), and those of ``PeriodicGP-Synthetic-v0``. The whole drift is drawn
-    before the noise: with another ``horizon``, the same seed is the same function with other noise.
+    ``drift`` (0.02, in [0, 1]), and the arguments of ``PeriodicGP-Synthetic-v0``. The whole drift
+    is drawn before the noise. Therefore, with another ``horizon``, the same seed gives the same
+    function with different noise.
 
     ## Version History
     v0: first version.
@@ -71,9 +73,10 @@ class Switching(Synthetic):
         rho, steps = np.sqrt(1.0 - self.drift), np.arange(_BLOCK)
         lags = steps[:, None] - steps
         shocked = np.tril(np.sqrt(self.drift) * rho ** np.maximum(lags, 0))
-        # W of a block as a linear map of the step before it and of the block's shocks.
+        # These matrices map W of the step before a block, and the shocks of the block, to the W of
+        # all steps of the block.
         later = np.column_stack([rho ** (steps + 1), shocked])
-        # The first draw is from the stationary distribution instead of a shock.
+        # The first step is a draw from the stationary distribution instead of a shock.
         first = np.column_stack([rho ** (steps + 1), rho**steps, shocked[:, 1:]])
         shocks = np.zeros((1 + _BLOCK, features.shape[1] * weights.shape[1]))
         for start in range(0, len(features), _BLOCK):

@@ -16,37 +16,40 @@ from periodic_envs.worlds.gaussian import GaussianWorld, Generators
 @register_world("PeriodicGP-Synthetic-v0", horizon=200, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class Synthetic(GaussianWorld):
-    """A smooth reward function that repeats: one draw of (action kernel x periodic kernel).
+    """A smooth periodic reward function, drawn with the kernel (action kernel x periodic kernel).
 
     ## Description
-    The synthetic study of the paper (Section 5.1): a continuous action, a season of 20 steps, 200
-    steps, noise of standard deviation 1. Every seed draws a new function
+    This is the synthetic study of the paper (Section 5.1). By default, it has a continuous action,
+    a season of 20 steps, episodes of 200 steps, and noise with a standard deviation of 1. Each seed
+    gives a new function
     ``f ~ GP(0, k_A(a, a') exp(-2 sin^2(pi (t - t') / period) / time_length_scale^2))``.
-    The paper states a time length-scale of 10, with which the periodic kernel never falls below
-    0.98 and the world stands almost still, unlike the paper's own figure; the default here is 1,
-    which changes visibly within a season.
+    The paper states a time length-scale of 10. With this value, the periodic kernel never falls
+    below 0.98 and the function is almost constant in time, unlike the function in the paper's
+    figure. The default of this world is 1, with which the function changes visibly within a season.
 
     ## Action Space
-    ``Box(-1, 1, (dim,), float32)``, scaled to a width of ``action_width`` length-scale units; or
-    ``Discrete(n_actions)`` over evenly spread points when ``n_actions`` is given.
+    ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` with evenly spread points of the box
+    if ``n_actions`` is given. The box has the width ``action_width`` in the unit of the
+    length-scale.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    ``f(a, t)`` plus noise.
+    The reward is ``f(a, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, and a new function.
+    Each episode starts at ``t = 0`` with a new function.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``time_length_scale`` (1.0), those of every drawn world (``period``, ``n_actions``, ``dim``,
-    ``action_kernel`` in "se", "matern", "linear"; ``nu``, ``action_length_scale``,
-    ``action_width``) and those of every environment (``horizon``, ``noise``, ``noise_std``,
-    ``reveal_period``, ``render_mode``).
+    ``time_length_scale`` (1.0), ``period`` (20.0), ``n_actions`` (None), ``dim`` (1),
+    ``action_kernel`` ("se"; or "matern" or "linear"), ``nu`` (2.5: smoothness of the Matern
+    kernel), ``action_length_scale`` (1.0), ``action_width`` (10.0), and the arguments of every
+    environment (``horizon``, ``noise``, ``noise_std``, ``noise_df``, ``reveal_period``, ``regret``,
+    ``render_mode``).
 
     ## Version History
     v0: first version.

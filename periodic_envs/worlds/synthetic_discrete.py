@@ -11,28 +11,28 @@ from periodic_envs.worlds.synthetic import Synthetic
 @register_world("PeriodicGP-SyntheticDiscrete-v0", horizon=200, noise_std=1.0)
 @dataclass(frozen=True, kw_only=True)
 class SyntheticDiscrete(Synthetic):
-    """A repeating reward function on finitely many points: the synthetic study with 50 arms.
+    """A periodic reward function on finitely many points: the synthetic study with 50 arms.
 
     ## Description
-    The world of ``PeriodicGP-Synthetic-v0`` with ``n_actions`` points as actions.
+    The world is that of ``PeriodicGP-Synthetic-v0`` with ``n_actions`` points as actions.
 
     ## Action Space
-    ``Discrete(n_actions)``; neighbouring numbers are neighbouring points when ``dim`` is 1.
+    ``Discrete(n_actions)``. If ``dim`` is 1, neighbouring numbers are neighbouring points.
 
     ## Observation Space
-    ``(t, cos 2 pi t / period, sin 2 pi t / period)``; only ``(t,)`` with ``reveal_period=False``.
+    ``(t, cos 2 pi t / period, sin 2 pi t / period)``, or ``(t,)`` with ``reveal_period=False``.
 
     ## Rewards
-    ``f(a, t)`` plus noise.
+    The reward is ``f(a, t)`` plus noise.
 
     ## Starting State
-    ``t = 0``, and a new function.
+    Each episode starts at ``t = 0`` with a new function.
 
     ## Episode End
-    Truncated after ``horizon`` steps.
+    The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``n_actions`` (50), and those of ``PeriodicGP-Synthetic-v0``.
+    ``n_actions`` (50), and the arguments of ``PeriodicGP-Synthetic-v0``.
 
     ## Version History
     v0: first version.

@@ -1,6 +1,6 @@
-"""Covariance functions, values closed under + and *: of actions, of time, of contexts.
+"""Covariance functions of actions, times and contexts, which can be added and multiplied.
 
-``agents.gp`` exports the kernels of the package; a new one is imported from its own module.
+``agents.gp`` exports the kernels of the package; import a kernel that you add from its module.
 """
 
 __all__: list[str] = []

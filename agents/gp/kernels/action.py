@@ -1,4 +1,7 @@
-"""Covariances between actions. r is the distance between a and b, each coordinate over its l."""
+"""Covariances between actions.
+
+In formulas, r is the distance between a and b with each coordinate divided by its length-scale l.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,14 @@ LengthScale = float | tuple[float, ...]
 
 @dataclass(frozen=True)
 class SquaredExponential(ActionKernel):
-    """Smooth in the coordinates: k(a, b) = exp(-r^2 / 2), r = |a - b| / l.
+    """Kernel that is smooth in the coordinates: k(a, b) = exp(-r^2 / 2), r = |a - b| / l.
 
-    The same l as scikit-learn RBF, GPyTorch RBFKernel, GPy RBF and GPJax RBF.
+    The length-scale l is the same as in scikit-learn RBF, GPyTorch RBFKernel, GPy RBF and GPJax
+    RBF.
 
     Attributes:
-        length_scale: l, in the unit of the coordinates; a tuple gives one per coordinate.
+        length_scale: Length-scale l, in the unit of the coordinates; a tuple has one entry per
+            coordinate.
     """
 
     length_scale: LengthScale = 1.0
@@ -38,7 +43,7 @@ class SquaredExponential(ActionKernel):
 
     @property
     def curvature(self) -> float:
-        """Largest 1 / l^2."""
+        """Largest 1 / l^2 over the coordinates."""
         return 1.0 / float(np.min(self.length_scale)) ** 2
 
     def __call__(self, a: Points, b: Points) -> Array:
@@ -52,18 +57,20 @@ class SquaredExponential(ActionKernel):
 
 @dataclass(frozen=True)
 class Matern(ActionKernel):
-    """Rougher than the squared exponential: floor(nu) derivatives, fewer for whole nu.
+    """Kernel of functions with ceil(nu) - 1 derivatives, rougher than the squared exponential.
 
     k(a, b) = 2^(1 - nu) / Gamma(nu)  s^nu K_nu(s), with s = sqrt(2 nu) r and r = |a - b| / l.
 
-    In closed form it is exp(-s) for nu = 1/2, (1 + s) exp(-s) for 3/2 and (1 + s + s^2 / 3) exp(-s)
-    for 5/2.
+    In closed form, the kernel is exp(-s) for nu = 1/2, (1 + s) exp(-s) for nu = 3/2 and
+    (1 + s + s^2 / 3) exp(-s) for nu = 5/2.
 
-    The same l and nu as scikit-learn, GPyTorch, GPy and GPJax. (The paper prints s for s^nu.)
+    The parameters l and nu are the same as in scikit-learn, GPyTorch, GPy and GPJax. (The formula
+    in the paper has s instead of s^nu.)
 
     Attributes:
-        nu: Smoothness.
-        length_scale: l, in the unit of the coordinates; a tuple gives one per coordinate.
+        nu: Smoothness, in (0, 50].
+        length_scale: Length-scale l, in the unit of the coordinates; a tuple has one entry per
+            coordinate.
     """
 
     nu: float = 2.5
@@ -73,7 +80,9 @@ class Matern(ActionKernel):
     def __post_init__(self) -> None:
         _check_length_scale(self.length_scale)
         if not 0 < self.nu <= 50:
-            raise ValueError(f"nu must lie in (0, 50], got {self.nu}; above, use SE")
+            raise ValueError(
+                f"nu must lie in (0, 50], got {self.nu}: above, use SquaredExponential"
+            )
 
     def __call__(self, a: Points, b: Points) -> Array:
         """Return the covariance matrix, by the formula of the class."""
@@ -95,13 +104,14 @@ class Matern(ActionKernel):
 
 @dataclass(frozen=True)
 class Linear(ActionKernel):
-    """A plane through the origin: k(a, b) = a . b / l^2.
+    """Kernel of linear functions without an offset: k(a, b) = a . b / l^2.
 
-    With l = 1 scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an offset of variance c.
+    With l = 1 it equals scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an offset of
+    variance c.
 
     Attributes:
-        length_scale: l, the distance from the origin at which the variance is 1. It is fixed in
-            fits, since it is not identifiable beside the variance of the term.
+        length_scale: Length-scale l, the distance from the origin at which the variance is 1. It is
+            not fitted, since it cannot be distinguished from the variance of the term.
     """
 
     length_scale: float = 1.0
@@ -129,7 +139,7 @@ class Linear(ActionKernel):
 
 @dataclass(frozen=True)
 class Index(ActionKernel):
-    """Independent arms: k(a, b) = 1 if a and b are the same arm, else 0."""
+    """Kernel of independent arms: k(a, b) = 1 if a and b are the same arm, else 0."""
 
     def __call__(self, a: Points, b: Points) -> Array:
         """Return the covariance matrix, by the formula of the class."""
@@ -138,10 +148,10 @@ class Index(ActionKernel):
 
 @dataclass(frozen=True, eq=False)
 class EmpiricalCovariance(ActionKernel):
-    """A given covariance between arms: k(a, b) = S[a, b].
+    """Given covariance between arms: k(a, b) = S[a, b].
 
     Attributes:
-        matrix: S, symmetric and positive semi-definite, shape (n, n).
+        matrix: Matrix S, symmetric and positive semi-definite, shape (n, n).
     """
 
     matrix: Array
@@ -149,7 +159,7 @@ class EmpiricalCovariance(ActionKernel):
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
         if matrix.ndim != 2 or not np.allclose(matrix, matrix.T):
-            raise ValueError(f"expected a symmetric matrix, got shape {matrix.shape}")
+            raise ValueError(f"expected a symmetric matrix (n, n), got {matrix.tolist()!r:.60}")
         object.__setattr__(self, "matrix", matrix)
 
     def __call__(self, a: Points, b: Points) -> Array:
@@ -164,7 +174,7 @@ class EmpiricalCovariance(ActionKernel):
 
 def _arms(a: Points) -> Integers:
     if a.arm is None:
-        raise TypeError("a kernel over arms needs a finite action set")
+        raise TypeError("a kernel over arms needs a finite set of actions, got points of a box")
     return a.arm
 
 
@@ -179,7 +189,7 @@ def _radial_slope(slope: Array, a: Points, b: Points, length_scale: LengthScale)
 
 
 def _power_bessel(order: float, s: Array) -> Array:
-    """Return s^order K_order(s), with its limit at s = 0 (or 0 if that is infinite, at a kink)."""
+    """Return s^order K_order(s); at s = 0, return its limit, or 0 if the limit is infinite."""
     limit = 2 ** (order - 1) * gamma(order) if order > 0 else 0.0
     small = s < 1e-10
     safe: Array = np.where(small, 1.0, s)

@@ -1,4 +1,4 @@
-"""Kernels as immutable values closed under + and *, and the spectra of time kernels.
+"""Base classes of kernels, sums and products of kernels, and spectra of time kernels.
 
 Sums and products of kernels are sums of separable terms,
 
@@ -9,9 +9,9 @@ package uses that form. Some time kernels are finite sums of decaying cosines,
 
     c(d) = rho^|d|  sum_j w_j cos(2 pi nu_j d),        nu_j in cycles per unit of time.
 
-A product of two such kernels has the same form (frequencies add and subtract), and at whole times
-frequencies that differ by a whole number are equal. Both keep the number of features small:
-Periodic(24) * Periodic(168) has no more features than Periodic(168).
+A product of two such kernels has the same form, with the sums and differences of their frequencies.
+At whole times, frequencies that differ by a whole number are equivalent. Both properties keep the
+number of features small: Periodic(24) * Periodic(168) has no more features than Periodic(168).
 """
 
 from __future__ import annotations
@@ -29,12 +29,18 @@ from agents.checks import positive
 from agents.gp.actions import Points
 
 SAME_FREQUENCY = 1e-11
-"""Frequencies nearer than this (cycles per unit of time) are taken as equal."""
+"""Difference, in cycles per unit of time, below which frequencies are treated as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Frequencies nu (p,), weights w (p,) and the logarithm of the decay rho per unit of time."""
+    """Spectrum of a time kernel.
+
+    Attributes:
+        nu: Frequencies, shape (p,).
+        weight: Weights w, shape (p,).
+        log_rho: Logarithm of the decay rho per unit of time.
+    """
 
     nu: Array
     weight: Array
@@ -53,24 +59,24 @@ class Spectrum:
         return _merged(np.r_[low, high], np.r_[half, half], self.log_rho + other.log_rho)
 
     def folded(self) -> Spectrum:
-        """Return the same kernel at whole lags, with all frequencies in [0, 1/2]."""
+        """Return a spectrum of the same kernel at whole lags, with frequencies in [0, 1/2]."""
         nu = self.nu % 1.0
         return _merged(np.minimum(nu, 1.0 - nu), self.weight, self.log_rho)
 
     def at(self, lag: Array) -> Array:
-        """Return the kernel at each lag, the shape of ``lag``."""
+        """Return the kernel at each lag, in the shape of ``lag``."""
         waves = np.cos(2 * np.pi * np.multiply.outer(lag, self.nu)) @ self.weight
         return np.asarray(np.exp(self.log_rho * np.abs(lag)) * waves)
 
 
 @dataclass(frozen=True, eq=False)
 class TimeFeatures:
-    """Features psi(t) with c(t - s) = rho^|t - s| psi(t) . psi(s), heaviest frequency first.
+    """Features psi(t) with c(t - s) = rho^|t - s| psi(t) . psi(s), in order of decreasing weight.
 
     Attributes:
         nu: Frequency of each feature, shape (m_t,).
-        shift: 0 for a cosine, pi/2 for a sine, shape (m_t,).
-        amplitude: sqrt(w) of each feature, shape (m_t,).
+        shift: Phase shift of each feature: 0 for a cosine, pi/2 for a sine, shape (m_t,).
+        amplitude: Amplitude sqrt(w) of each feature, shape (m_t,).
     """
 
     nu: Array
@@ -79,7 +85,7 @@ class TimeFeatures:
 
     @classmethod
     def of(cls, spectrum: Spectrum, *, whole_times: bool) -> TimeFeatures:
-        """Return a cosine and a sine per frequency, without sines that vanish."""
+        """Return a cosine and a sine for each frequency, except sines that are always zero."""
         order = np.argsort(-spectrum.weight, kind="stable")
         nu, weight = np.repeat(spectrum.nu[order], 2), np.repeat(spectrum.weight[order], 2)
         shift = np.tile([0.0, np.pi / 2], len(order))
@@ -90,13 +96,13 @@ class TimeFeatures:
         return cls(nu[keep], shift[keep], np.sqrt(weight[keep]))
 
     def __call__(self, t: float | Array) -> Array:
-        """Return psi(t), shape (m_t,); of times (n, 1) at once, shape (n, m_t)."""
+        """Return psi(t), shape (m_t,), or psi of an array of times (n, 1), shape (n, m_t)."""
         # Whole cycles are removed before the multiplication by 2 pi, to keep precision for large t.
         return self.amplitude * np.cos(2 * np.pi * (self.nu * t % 1.0) - self.shift)
 
 
 def _merged(nu: Array, weight: Array, log_rho: float) -> Spectrum:
-    """Return a spectrum with equal frequencies merged, without weights below a relative 1e-17."""
+    """Return a spectrum with equal frequencies merged and relative weights below 1e-17 dropped."""
     _, first, inverse = np.unique(
         np.round(nu / SAME_FREQUENCY), return_index=True, return_inverse=True
     )
@@ -106,17 +112,18 @@ def _merged(nu: Array, weight: Array, log_rho: float) -> Spectrum:
 
 
 POSITIVE = (1e-5, 1e5)
+"""Bounds of most positive hyper-parameters for ``fit``."""
 
 
 class Kernel:
-    """Base of all kernels: ``kernel + kernel``, ``kernel * kernel``, ``number * kernel``."""
+    """Base of kernels, which can be added, and multiplied by a kernel or a number."""
 
     free: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """Positive hyper-parameters and their bounds for ``fit``."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The separable terms whose sum this kernel is."""
+        """Separable terms that sum to this kernel."""
         raise NotImplementedError
 
     def __add__(self, other: Kernel) -> Sum:
@@ -137,7 +144,7 @@ class Kernel:
         return _total([p.variance * p.over_actions(a, b) * p.over_time(lag) for p in self.terms])
 
     def diagonal(self, a: Points) -> Array:
-        """Return the prior variance at each action, shape (n,); the same at all times."""
+        """Return the prior variance at each action, shape (n,), which is the same at all times."""
         return _total([p.variance * p.own(a) for p in self.terms])
 
     def diagonal_gradient(self, a: Points) -> Array:
@@ -145,29 +152,29 @@ class Kernel:
         return _total([p.variance * p.own_slope(a) for p in self.terms])
 
     def gradient(self, a: Points, t: Array, b: Points, s: Array) -> Array:
-        """Return the derivative of ``gram`` in the coordinates of a, shape (n, m, d)."""
+        """Return the derivative of ``gram`` with respect to the coordinates of a, (n, m, d)."""
         lag = np.subtract.outer(t, s)[:, :, None]
         return _total([p.variance * p.slope(a, b) * p.over_time(lag) for p in self.terms])
 
 
 class ActionKernel(Kernel):
-    """A covariance between actions.
+    """Covariance between actions.
 
     Attributes:
-        analytic: True if it is an entire function of the coordinates, so that a fine grid resolves
-            it.
+        analytic: True if the kernel is an entire function of the coordinates, so that a fine grid
+            resolves it.
     """
 
     analytic: ClassVar[bool] = False
 
     @property
     def curvature(self) -> float:
-        """Largest -k''(0) over the coordinates: 1 / l^2 where there is a length-scale l."""
+        """Largest -k''(0) over the coordinates: 1 / l^2 for a kernel with a length-scale l."""
         return 0.0
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """One term, constant in time."""
+        """Single term, which is constant in time."""
         return (Term(1.0, actions=(self,)),)
 
     def __call__(self, a: Points, b: Points) -> Array:
@@ -184,29 +191,31 @@ class ActionKernel(Kernel):
 
     def slope(self, a: Points, b: Points) -> Array:
         """Return the derivative with respect to the coordinates of a, shape (n, m, d)."""
-        raise TypeError(f"{type(self).__name__} has no gradient: it is for finite action sets")
+        raise TypeError(
+            f"{type(self).__name__} has no gradient: use it with a finite set of actions"
+        )
 
 
 class TimeKernel(Kernel):
-    """A stationary covariance between times, 1 at lag 0."""
+    """Stationary covariance between times, which is 1 at lag 0."""
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """One term, constant over actions."""
+        """Single term, which is constant over actions."""
         return (Term(1.0, clocks=(self,)),)
 
     def __call__(self, lag: Array) -> Array:
-        """Return the covariance at each lag t - s, same shape."""
+        """Return the covariance at each lag t - s, in the shape of ``lag``."""
         raise NotImplementedError
 
     def spectrum(self) -> Spectrum | None:
-        """Return the kernel as a finite sum of decaying cosines, or None if it is not one."""
+        """Return the kernel as a finite sum of decaying cosines, or None if that is impossible."""
         return None
 
 
 @dataclass(frozen=True)
 class Term:
-    """A separable term: variance times action kernels times time kernels."""
+    """Separable term: variance times action kernels times time kernels."""
 
     variance: float
     actions: tuple[ActionKernel, ...] = ()
@@ -217,7 +226,7 @@ class Term:
 
     @property
     def factors(self) -> tuple[ActionKernel | TimeKernel, ...]:
-        """All kernels of the product."""
+        """All action kernels and time kernels of the product."""
         return (*self.actions, *self.clocks)
 
     def times(self, other: Term) -> Term:
@@ -244,12 +253,12 @@ class Term:
         return _total([np.zeros(a.x.shape), *parts])
 
     def _each(self) -> list[tuple[ActionKernel, Term]]:
-        """Return each action kernel with the rest of the product."""
+        """Return each action kernel with the product of all other action kernels."""
         k = self.actions
         return [(k[i], Term(1.0, k[:i] + k[i + 1 :])) for i in range(len(k))]
 
     def over_time(self, lag: Array) -> Array:
-        """Return the product of the time kernels, the shape of ``lag``."""
+        """Return the product of the time kernels, in the shape of ``lag``."""
         return _product([k(lag) for k in self.clocks], lag.shape)
 
     def spectrum(self) -> Spectrum | None:
@@ -270,7 +279,7 @@ class Sum(Kernel):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The terms as given."""
+        """Terms of the sum."""
         return self.parts
 
 

@@ -1,12 +1,12 @@
 """Kernels and views for rewards that depend on a context: f(action, context, t).
 
-The actions of the posterior are pairs (action, context), written as one vector, and its kernel has
-a factor over contexts,
+The actions of the posterior are pairs (action, context), stored as one vector, and its kernel has a
+factor over contexts,
 
     k{(a, u, t), (b, u', s)} = k(a, b) k_U(u, u') c(t - s)        (after [@krause2011contextual]).
 
-An acquisition function uses ``InThisContext``, a view over the actions alone in the current
-context.
+An acquisition function uses ``InThisContext``, a view of the posterior in the current context. The
+actions of this view have no contexts.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 
 @dataclass(frozen=True)
 class ContextSquaredExponential(ActionKernel):
-    """Smooth in the context: k_U(u, u') = exp(-|u - u'|^2 / (2 l^2)).
+    """Kernel that is smooth in the context: k_U(u, u') = exp(-|u - u'|^2 / (2 l^2)).
 
-    The same l as scikit-learn RBF, GPyTorch, GPy and GPJax.
+    The length-scale l is the same as in scikit-learn RBF, GPyTorch, GPy and GPJax.
 
     Attributes:
-        length_scale: l, in the unit of the contexts; a tuple gives one per entry.
+        length_scale: Length-scale l, in the unit of the contexts; a tuple has one for each entry of
+            a context.
     """
 
     length_scale: float | tuple[float, ...] = 1.0
@@ -40,23 +41,25 @@ class ContextSquaredExponential(ActionKernel):
 
     def __post_init__(self) -> None:
         if not all(0 < scale < np.inf for scale in np.atleast_1d(self.length_scale)):
-            raise ValueError(f"a length-scale must be positive, got {self.length_scale}")
+            raise ValueError(f"length_scale must be positive and finite, got {self.length_scale}")
 
     def __call__(self, a: Points, b: Points) -> Array:
         """Return the covariance matrix, by the formula of the class."""
         if a.context is None or b.context is None:
-            raise TypeError("a kernel over contexts needs actions in contexts")
+            raise TypeError(
+                "a kernel over contexts needs points with contexts, but the points have none"
+            )
         scale = np.asarray(self.length_scale)
         squares = cdist(a.context / scale, b.context / scale, "sqeuclidean")
         return np.asarray(np.exp(-0.5 * squares))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """Return zeros, since the agent cannot choose the context."""
+        """Return zeros, since the kernel does not depend on the coordinates of the actions."""
         return np.zeros((len(a.x), len(b.x), a.x.shape[1]))
 
 
 class InThisContext:
-    """View of a posterior over actions in contexts, in one context.
+    """View of a posterior over actions in contexts, for one current context.
 
     Args:
         posterior: Posterior whose actions are ``InContext``.
@@ -67,18 +70,18 @@ class InThisContext:
 
     def __init__(self, posterior: Posterior) -> None:
         if not isinstance(posterior.actions, InContext):
-            raise TypeError("the posterior's actions have no contexts")
+            raise TypeError("InThisContext needs a posterior whose actions are InContext")
         self._posterior, self._joint = posterior, posterior.actions
         self.context = np.zeros(self._joint.dimension)
 
     @property
     def kernel(self) -> Kernel:
-        """The prior covariance."""
+        """Prior covariance over actions, contexts and time."""
         return self._posterior.kernel
 
     @property
     def actions(self) -> Finite | Box:
-        """The actions alone."""
+        """Set of the actions without contexts."""
         return self._joint.actions
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
@@ -86,7 +89,7 @@ class InThisContext:
         return self._posterior.predict(t, self._joint.joined(actions, self.context))
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Return the prediction with derivatives in the action."""
+        """Return the prediction with its derivatives with respect to the action."""
         return self._posterior.gradient(t, self._joint.joined(actions, self.context))
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
@@ -94,5 +97,5 @@ class InThisContext:
         return self._posterior.sample(t, rng, self._joint.joined(actions, self.context))
 
     def contenders(self, t: float, beta: float) -> None:
-        """Return None: predictions for all arms are needed."""
+        """Return None, which stands for all arms."""
         return None

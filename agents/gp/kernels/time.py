@@ -1,4 +1,4 @@
-"""Covariances between times, all functions of the lag d = t - s and 1 at lag 0."""
+"""Covariances between times, which are functions of the lag d = t - s and are 1 at lag 0."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from agents.gp.kernels.base import POSITIVE, Spectrum, Term, TimeKernel
 
 @dataclass(frozen=True)
 class Constant(TimeKernel):
-    """Rewards that are constant in time (GP-UCB): c(d) = 1, times a variance.
+    """Kernel of rewards that are constant in time (GP-UCB): c(d) = 1, times a variance.
 
     Attributes:
-        variance: The value of the kernel; it becomes the variance of the term.
+        variance: Value of the kernel, which becomes the variance of the term.
     """
 
     variance: float = 1.0
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """One term without factors."""
+        """Single term without factors."""
         return (Term(self.variance),)
 
     def __call__(self, lag: Array) -> Array:
@@ -37,18 +37,20 @@ class Constant(TimeKernel):
 
 @dataclass(frozen=True)
 class Periodic(TimeKernel):
-    """Rewards that repeat: c(d) = exp{-(2 / l^2) sin^2(pi d / tau)}, Eq. (2).
+    """Kernel of periodic rewards: c(d) = exp{-(2 / l^2) sin^2(pi d / tau)}, Eq. (2).
 
-    With z = 1/l^2 and I_k the modified Bessel functions it is the cosine series
+    With z = 1/l^2 and the modified Bessel functions I_k, the kernel is the cosine series
     c(d) = e^-z [I_0(z) + 2 sum_k I_k(z) cos(2 pi k d / tau)].
 
-    Other libraries, with s = sin(pi d / tau): scikit-learn ExpSineSquared exp(-2 s^2 / l^2), the
-    same l; GPyTorch exp(-2 s^2 / l), where it is l^2; GPy and GPJax exp(-s^2 / (2 l^2)), where it
-    is l / 2; tinygp exp(-Gamma s^2), Gamma = 2 / l^2.
+    Other libraries define a length-scale L as follows, with s = sin(pi d / tau). The kernel is
+    exp(-2 s^2 / L^2) in scikit-learn (ExpSineSquared), so that L = l; exp(-2 s^2 / L) in GPyTorch,
+    so that L = l^2; and exp(-s^2 / (2 L^2)) in GPy and GPJax, so that L = l / 2. In tinygp it is
+    exp(-Gamma s^2) with Gamma = 2 / l^2.
 
     Attributes:
-        period: tau, any positive real number, in the unit of t.
-        length_scale: l, without unit. At 10 (the paper) the kernel never falls below 0.98.
+        period: Period tau, any positive real number, in the unit of t.
+        length_scale: Length-scale l, without a unit. At l = 10, as in the paper, the kernel is
+            never below 0.98.
     """
 
     period: float
@@ -70,7 +72,7 @@ class Periodic(TimeKernel):
     def spectrum(self) -> Spectrum:
         """Return the frequencies k / tau with the Bessel weights of the series."""
         z = 1.0 / self.length_scale**2
-        k = np.arange(math.ceil(math.sqrt(80.0 * z)) + 40)  # beyond it I_k(z) e^-z < 1e-17
+        k = np.arange(math.ceil(math.sqrt(80.0 * z)) + 40)  # for larger k, I_k(z) e^-z < 1e-17
         weight = np.where(k == 0, 1.0, 2.0) * ive(k, z)
         keep = weight > 1e-17
         return Spectrum(k[keep] / self.period, weight[keep])
@@ -78,15 +80,15 @@ class Periodic(TimeKernel):
 
 @dataclass(frozen=True)
 class TruncatedPeriodic(TimeKernel):
-    """A level and a few harmonics: c(d) = sum_k w_k cos(2 pi k d / tau).
+    """Kernel of a level and a few harmonics: c(d) = sum_k w_k cos(2 pi k d / tau).
 
-    k runs from 0 to ``harmonics`` and w_k are the first weights of ``Periodic``, normalised to sum
-    1. The truncation drops fine detail within a season for a small state (2 ``harmonics`` + 1
-    features; at l = 1, four harmonics have 0.9997 of the variance).
+    k runs from 0 to ``harmonics``, and the w_k are the first weights of ``Periodic``, normalised to
+    sum to 1. The truncation omits fine detail within a season in exchange for a small state, with
+    2 ``harmonics`` + 1 time features. At l = 1, four harmonics have 0.9997 of the variance.
 
     Attributes:
-        period: tau, any positive real number, in the unit of t.
-        length_scale: l, as in ``Periodic``.
+        period: Period tau, any positive real number, in the unit of t.
+        length_scale: Length-scale l, as in ``Periodic``.
         harmonics: Number of harmonics.
     """
 
@@ -108,7 +110,7 @@ class TruncatedPeriodic(TimeKernel):
         return self.spectrum().at(lag)
 
     def spectrum(self) -> Spectrum:
-        """Return the harmonics: decaying cosines of the frequencies k / tau."""
+        """Return the frequencies k / tau with their weights."""
         k = np.arange(self.harmonics + 1)
         weight = np.where(k == 0, 1.0, 2.0) * ive(k, 1.0 / self.length_scale**2)
         return Spectrum(k / self.period, weight / weight.sum())
@@ -116,16 +118,16 @@ class TruncatedPeriodic(TimeKernel):
 
 @dataclass(frozen=True)
 class Harmonics(TimeKernel):
-    """Some harmonics of a season and no level: c(d) = sum_k w_k cos(2 pi k d / tau).
+    """Kernel of some harmonics of a season, without a level: c(d) = sum_k w_k cos(2 pi k d / tau).
 
-    k runs from ``lowest`` to ``highest``, and w_k is proportional to k^-3/2, normalised to sum 1.
-    Low harmonics are the smooth part of a season, high ones its sharp part; as separate terms they
-    have separate variances, so that the sharpness of a season can be learned.
+    k runs from ``lowest`` to ``highest``, and the w_k are proportional to k^-3/2 and sum to 1. Low
+    harmonics are the smooth part of a season, and high harmonics are its sharp part. As separate
+    terms they have separate variances, so that the sharpness of a season can be learned.
 
     Attributes:
-        period: tau, any positive real number, in the unit of t.
-        lowest: The first k.
-        highest: The last k.
+        period: Period tau, any positive real number, in the unit of t.
+        lowest: Lowest harmonic k.
+        highest: Highest harmonic k.
     """
 
     period: float
@@ -138,7 +140,7 @@ class Harmonics(TimeKernel):
         whole("lowest", self.lowest)
         whole("highest", self.highest)
         ordered = self.lowest <= self.highest
-        require(ordered, "lowest must be at most highest", (self.lowest, self.highest))
+        require(ordered, "lowest must not exceed highest", (self.lowest, self.highest))
 
     def __call__(self, lag: Array) -> Array:
         """Return the covariance at each lag, by the formula of the class."""
@@ -153,10 +155,10 @@ class Harmonics(TimeKernel):
 
 @dataclass(frozen=True)
 class Decay(TimeKernel):
-    """Slow forgetting (TV-GP-UCB): c(d) = (1 - eps)^(|d| / 2).
+    """Kernel of slow forgetting (TV-GP-UCB): c(d) = (1 - eps)^(|d| / 2).
 
-    An Ornstein-Uhlenbeck covariance exp(-|d| / l), l = -2 / log(1 - eps); scikit-learn
-    Matern(nu=0.5, length_scale=l).
+    This is the Ornstein-Uhlenbeck covariance exp(-|d| / l) with l = -2 / log(1 - eps), which is
+    Matern(nu=0.5, length_scale=l) in scikit-learn.
 
     Attributes:
         eps: Forgetting rate in (0, 1): f_{t+1} = sqrt(1 - eps) f_t + sqrt(eps) g_{t+1}.
@@ -178,18 +180,18 @@ class Decay(TimeKernel):
         return np.asarray(np.exp(self.log_rho * np.abs(lag)))
 
     def spectrum(self) -> Spectrum:
-        """Return frequency zero, decaying."""
+        """Return frequency zero with weight 1 and the decay rho."""
         return Spectrum(np.zeros(1), np.ones(1), self.log_rho)
 
 
 @dataclass(frozen=True)
 class TimeSquaredExponential(TimeKernel):
-    """Time as a context (C-GP-UCB): c(d) = exp{-d^2 / (2 l^2)}.
+    """Kernel of time as a context (C-GP-UCB): c(d) = exp{-d^2 / (2 l^2)}.
 
-    The same l as scikit-learn RBF, GPyTorch, GPy and GPJax.
+    The length-scale l is the same as in scikit-learn RBF, GPyTorch, GPy and GPJax.
 
     Attributes:
-        length_scale: l, in the unit of t.
+        length_scale: Length-scale l, in the unit of t.
     """
 
     length_scale: float

@@ -1,12 +1,13 @@
 """Batched states of the candidates of a mixture.
 
 Candidates that differ only in their time kernels (a period, a rate of forgetting) have states of
-one shape, and learn from the same observations. The thirty calls of a single filter (``kalman.py``)
-are made once for all of them, in shared arrays whose layers are the arrays of their filters.
+the same shape and learn from the same observations. An update of a single filter takes about thirty
+array operations (``kalman.py``). In this module each operation is executed once for all candidates,
+on shared arrays; layer i of a shared array is the array of candidate i's filter.
 
 Candidate i has f(a, t) = phi_i(a) . v_i with v_i ~ N(mean_i, C_i). If all terms have the same
-action kernel, every phi_i consists of scaled stretches of one common phi; v_i is mapped to the
-space of phi, in which the mixture has
+action kernel, every phi_i is a concatenation of scaled slices of a common phi. Each v_i is then
+mapped to the space of phi, in which the mixture has
 
     mean = sum_i omega_i mean_i,
     covariance = sum_i omega_i (C_i + mean_i mean_i^T) - mean mean^T.
@@ -29,22 +30,22 @@ from agents.gp.posteriors.kalman import LEAST_RHO, Moments, Room, Slice
 from agents.gp.posteriors.state_space import StateSpace, predicted, sloped
 
 NEGLIGIBLE = 1e-12
-"""Weight below which a candidate is left out of predictions; it continues to learn."""
+"""Weight below which predictions omit a candidate; the candidate continues to learn."""
 MIN_COLLECTING = 100
-"""Length of the states from which steps are collected, since all states exceed the cache."""
+"""Length of a state from which steps are collected, since the states then exceed the cache."""
 COLLECTED_STEPS = 8
-"""Number of steps that are collected."""
+"""Number of collected steps (see ``kalman.py``)."""
 
 
 class Bank:
-    """Candidates with finite features, which learn and predict together.
+    """Candidates with finite features, whose updates and predictions are batched.
 
     Args:
         members: Candidates.
         before: Obsolete bank whose arrays are reused if possible.
 
     Attributes:
-        shares: True if all candidates have one action kernel, which predictions require.
+        shares: True if all terms have the same action kernel, which ``predict`` requires.
     """
 
     def __init__(self, members: Sequence[StateSpace], before: Bank | None = None) -> None:
@@ -73,7 +74,7 @@ class Bank:
         self._memo: tuple[float, Array, tuple[Array, Array]] | None = None
 
     def _layers(self, shape: Any) -> Layers | None:
-        """Return the layers of a shape, or None."""
+        """Return the layers whose states have the given shape, or None."""
         layers = (group for group, _, _ in self._groups if isinstance(group, Layers))
         return next((group for group in layers if _shape(group.members[0]) == shape), None)
 
@@ -96,7 +97,7 @@ class Bank:
         return sloped(phi, slope, *self._moments(t, weights))
 
     def _moments(self, t: float, weights: Array) -> tuple[Array, Array]:
-        """Return the mean (M,) and covariance (M, M) of v, cached for one time."""
+        """Return the mean (M,) and covariance (M, M) of v; the last result is cached."""
         if self._memo is not None and self._memo[0] == t and self._memo[1] is weights:
             return self._memo[2]
         mean, second = np.zeros(self._width), np.zeros((self._width, self._width))
@@ -114,7 +115,7 @@ class Bank:
 def _add(
     mean: Array, second: Array, weight: Array, now: Moments, parts: list[tuple[slice, float]]
 ) -> None:
-    """Add the weighted sums of means (M,) and of second moments (M, M), term by term."""
+    """Add the weighted sums of the means to ``mean``, and of the second moments to ``second``."""
     width = now.covariance.shape[1]
     C = (weight @ now.covariance.reshape(len(weight), -1)).reshape(width, width)
     m = np.zeros((len(weight), len(mean)))
@@ -129,7 +130,7 @@ def _add(
 
 
 def _parts(member: StateSpace, unit: float) -> list[tuple[slice, float]]:
-    """Return columns of each term, and the scale of its features."""
+    """Return the columns of each term and the scale of its features."""
     ends = np.cumsum([0, *_widths(member)]).tolist()
     return [
         (slice(start, stop), math.sqrt(term.variance / unit))
@@ -166,7 +167,7 @@ class _Views(NamedTuple):
 
 
 class Layers:
-    """States of one shape, each a layer of shared arrays.
+    """States of the same shape, each of which is a layer of shared arrays.
 
     Args:
         members: States.
@@ -225,14 +226,14 @@ class Layers:
         self._slices: list[Slice] = []
 
     def moments(self, t: float) -> Moments:
-        """Return all beliefs about f(., t); valid until the next call or update."""
+        """Return all beliefs about f(., t), which are valid until the next call or update."""
         if self._at(t):
             return self._moments
         slices = [member.now(t) for member in self.members]
         return Moments(np.stack([s.mean for s in slices]), np.stack([s.covariance for s in slices]))
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Update all members; one by one if the observation is late."""
+        """Update all members, individually if the observation is late."""
         finite_observation(t, y)
         phi = self.members[0].phi_of(action)
         if not self._at(t):
@@ -243,6 +244,7 @@ class Layers:
             for each in self._filters:
                 each.settle(t)
             self._at(t)
+        # This is the step of ``KalmanFilter.update``, for all layers.
         s = self._moments.covariance @ phi @ phi + self._noise
         g = phi @ self._cross
         e = y - g[:, -1]
@@ -259,14 +261,14 @@ class Layers:
             member.learned(phi, t, y, own)
 
     def _at(self, t: float) -> bool:
-        """Compute all beliefs about f(., t); return false if the states have different bases."""
+        """Compute all beliefs about f(., t); return False if the states cannot be batched at t."""
         known, now = self._slices, [each.slice for each in self._filters]
         if known and known[0].t == t and all(map(operator.is_, known, now)):
             return True
         lag = self._lag(t)
         if lag is None:
             return False
-        # As in ``TimeFeatures``, for all clocks.
+        # The formula of ``TimeFeatures``, for all clocks.
         psi = self._amplitude * np.cos(2 * np.pi * (self._nu * t % 1.0) - self._shift)
         rho = np.exp(self._log_rho * lag)
         wave = rho * psi
@@ -288,7 +290,7 @@ class Layers:
         return True
 
     def _catch_up(self, wave: Array) -> None:
-        """Apply the collected steps to the contraction."""
+        """Apply the collected steps to the contracted states."""
         pending = self._filters[0].pending
         contracted = np.empty((len(wave), pending, self._cross.shape[1]))
         for view in self._views:
@@ -298,7 +300,7 @@ class Layers:
             dgemm(-1.0, X[:pending].T, own.T, 1.0, cross.T, trans_b=1, overwrite_c=1)
 
     def _lag(self, t: float) -> float | None:
-        """Return the time since the common base, or None if bases differ."""
+        """Return the time since the common base, or None if the bases differ or t is late."""
         moving = [each for each in self._filters if each.decays]
         bases = {each.base for each in moving}
         if len(bases) > 1 or any(t < each.time for each in moving):

@@ -19,7 +19,7 @@ class Prediction(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """A prediction with its derivatives in the action, the slopes of shape (q, d)."""
+    """Prediction with its derivatives with respect to the action, of shape (q, d)."""
 
     mean: Array
     variance: Array
@@ -28,38 +28,39 @@ class Gradient(NamedTuple):
 
 
 class Predictive(Protocol):
-    """Part of a posterior that an acquisition needs; see :class:`Posterior`."""
+    """Part of a posterior that an acquisition function needs; see :class:`Posterior`."""
 
     @property
     def kernel(self) -> Kernel:
-        """The prior covariance."""
+        """Prior covariance of the mean rewards."""
 
     @property
     def actions(self) -> Actions:
-        """The actions to choose from."""
+        """Set of the actions to choose from."""
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Return the mean and variance of f(., t).
 
-        For a time before the newest observation a state-space posterior with decay does not smooth
-        (see :class:`StateSpace`), nor does a mixture of such; others are exact at any time.
+        For a time before the newest observation, a state-space posterior with decay does not smooth
+        (see :class:`StateSpace`), and neither does a mixture of such posteriors. All other
+        posteriors are exact at any time.
         """
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Return the prediction with derivatives, for actions in a box."""
+        """Return the prediction with its derivatives, for actions in a box."""
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
         """Return one joint draw of f(., t) at q actions, shape (q,)."""
 
     def contenders(self, t: float, beta: float) -> Integers | None:
-        """Return arms that include the maximiser of mean + sqrt(beta) * sd, or None for all."""
+        """Return arms that include all maximisers of mean + sqrt(beta) * sd; None for all arms."""
 
 
 class Posterior(Predictive, Protocol):
     """Belief about f after observations y = f(a, t) + N(0, noise_variance).
 
-    An action is an arm number for a ``Finite`` set and a point of shape (d,) for a ``Box``;
-    several actions are an array of those. ``actions=None`` means all arms.
+    An action is an arm number for a ``Finite`` set and a point of shape (d,) for a ``Box``.
+    Several actions are an array of arm numbers or points. ``actions=None`` stands for all arms.
 
     >>> import numpy as np
     >>> from agents.gp import Finite, Periodic, SquaredExponential, make_posterior
@@ -73,7 +74,7 @@ class Posterior(Predictive, Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the engine, and its size."""
+        """Name of the engine, with its size."""
 
     @property
     def noise_variance(self) -> float:
@@ -87,18 +88,18 @@ class Posterior(Predictive, Protocol):
     def log_evidence(self) -> float:
         """Log density log N(y; 0, K + noise) of all observations so far.
 
-        Observations that were dropped or discounted later count as when they arrived.
+        An observation that was dropped or discounted later contributes its density at arrival.
         """
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Add an observation; times may have any order."""
+        """Add an observation. Observations may arrive in any order of time."""
 
     def reset(self) -> None:
         """Forget all observations."""
 
 
 def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:
-    """Draw from N(mean, covariance), which may be singular up to rounding.
+    """Draw from N(mean, covariance); the covariance may be singular up to rounding.
 
     The draw is mean + C^1/2 z with the symmetric root, which is unique. Eigenvectors are not
     unique: their signs, and their choice for repeated eigenvalues, depend on the BLAS library.
@@ -111,7 +112,7 @@ def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:
 def feature_sample(phi: Array, mean: Array, covariance: Array, rng: Rng) -> Array:
     """Draw phi v with v from N(mean, covariance), at a cost linear in the number of actions.
 
-    The draw equals ``gaussian_sample`` of phi v up to rounding, for any basis of the features.
+    The draw equals ``gaussian_sample`` of phi v up to rounding, whatever the basis of the features.
     """
     value, vector = np.linalg.eigh(covariance)
     root = phi @ (vector * np.sqrt(np.maximum(value, 0.0)))

@@ -1,4 +1,4 @@
-"""The choice of the cheapest engine for a kernel, a set of actions and a horizon."""
+"""Choice of the cheapest engine for a kernel, a set of actions and a horizon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENGINES = ("auto", "incremental", "state-space")
 MAX_STATE_SIZE = 8000
 """Largest number m of features in a state, which takes 8 m^2 bytes."""
 INFLUENCE = 1e-13
-"""Largest influence of a dropped observation, relative to the newest one."""
+"""Largest influence of a dropped observation, relative to that of the newest observation."""
 
 
 def make_posterior(
@@ -38,9 +38,9 @@ def make_posterior(
         kernel: Prior covariance of f.
         actions: ``Finite(x)`` or ``Box(low, high)``.
         noise_variance: Variance of the observation noise.
-        horizon: Number of future observations; None for very many.
-        engine: "auto" (the cheapest over the horizon), "incremental", "state-space".
-        whole_times: Promise that every t is a whole number; makes short periods cheaper.
+        horizon: Number of future observations; None if it is unknown or very large.
+        engine: "auto" (the cheapest engine over the horizon), "incremental" or "state-space".
+        whole_times: Promise that every t is a whole number, which makes short periods cheaper.
 
     Raises:
         RankError: If the engine is "state-space" and the kernel has no finite features.
@@ -60,7 +60,7 @@ def make_posterior(
 
 
 def peak_variance(kernel: Kernel, actions: Actions) -> float:
-    """Return the largest prior variance, over the arms or the corners and centre of the box."""
+    """Return the largest prior variance over the arms, or the centre and two corners of a box."""
     if isinstance(actions, Finite):
         return float(kernel.diagonal(actions.points()).max())
     if isinstance(actions, InContext):
@@ -72,7 +72,8 @@ def peak_variance(kernel: Kernel, actions: Actions) -> float:
 def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
-    """Return the features if they exist and their engine is cheaper, or None."""
+    """Return the features if they exist and the state-space engine is cheaper, or None."""
+    # Over so few steps the state-space engine is not worthwhile, as in ``mixture.py``.
     short = horizon is not None and horizon <= 50
     if short or isinstance(actions, InContext):
         return None
@@ -80,7 +81,7 @@ def _worthwhile_features(
         features = find_features(kernel, actions, whole_times=whole_times)
     except RankError:
         return None
-    # Number of actions that an acquisition evaluates per step.
+    # Number of actions at which an acquisition function predicts per step.
     evaluated = (
         len(actions) if isinstance(actions, Finite) else 256 if actions.dimension == 1 else 2048
     )
@@ -91,14 +92,15 @@ def _worthwhile_features(
 
 
 def _state_space_cost(features: Features, evaluated: int) -> float:
-    """Return the microseconds per step, measured on one core of 2020."""
+    """Return the estimated microseconds per step, as measured on one core of a 2020 CPU."""
     passes = 4.0 if any(block.log_rho for block in features.blocks) else 1.0
     contraction = 40.0 + 8.0 * len(features.blocks) + 4e-4 * passes * features.size**2
     return contraction + 7e-5 * evaluated * features.width**2
 
 
 def _incremental_cost(horizon: int, evaluated: int) -> float:
-    """Return the microseconds per step on the same machine, averaged over the horizon."""
+    """Return the estimated microseconds per step on the same CPU, averaged over the horizon."""
+    # The cost of step t grows with t^2, whose mean over the horizon is horizon^2 / 3.
     return 100.0 + horizon**2 / 3 * (3e-4 + 7e-5 * evaluated)
 
 
@@ -106,21 +108,21 @@ def exact_window(kernel: Kernel, noise_variance: float, peak: float) -> float | 
     """Return the age from which observations have negligible influence, or None.
 
     A squared exponential in time (C-GP-UCB) has no finite state, but old observations lose their
-    influence. The age exceeds that at which the correlation becomes negligible, since observations
-    inform the present through those in between. In the worst case, one
+    influence. The age exceeds the lag at which the correlation becomes negligible, since an old
+    observation also informs the present through later observations. In the worst case, with one
     observation of the same action per unit of time, the influence at lag d is the Fourier transform
     of 1 / (S + sigma^2), where
 
         S(omega) = v l sqrt(2 pi) exp(-omega^2 l^2 / 2)
 
-    is the spectral density of the kernel. It falls like exp(-eta d / l), with eta the imaginary
-    part of the nearest zero of S + sigma^2, at omega l = sqrt(2 log(v l sqrt(2 pi) / sigma^2) + 2
-    pi i). At l = 10, v = 1, sigma^2 = 0.01 that is 43 l for 1e-15, while the correlation alone
-    gives 8.3 l.
+    is the spectral density of the kernel. The influence falls like exp(-eta d / l), with eta the
+    imaginary part of the nearest zero of S + sigma^2, at omega l = sqrt(2 log(v l sqrt(2 pi) /
+    sigma^2) + 2 pi i). With l = 10, v = 1 and sigma^2 = 0.01, the influence is 1e-15 at an age of
+    44 l, whereas the correlation is 1e-15 at a lag of 8.3 l.
 
     Args:
-        kernel: A sum in which every term has a squared exponential in time.
-        noise_variance: sigma^2.
+        kernel: Kernel; the age is None unless every term has a squared exponential in time.
+        noise_variance: Variance sigma^2 of the noise.
         peak: Largest prior variance v.
     """
     scales = [
@@ -132,5 +134,5 @@ def exact_window(kernel: Kernel, noise_variance: float, peak: float) -> float | 
     length_scale = max(min(of_term) for of_term in scales)
     ratio = math.sqrt(2 * math.pi) * length_scale * peak / noise_variance
     eta = cmath.sqrt(2 * math.log(max(ratio, 1.0)) + 2j * math.pi).imag
-    reach = math.sqrt(-2 * math.log(INFLUENCE))  # from the correlation alone
+    reach = math.sqrt(-2 * math.log(INFLUENCE))  # lag at which the correlation is negligible
     return length_scale * max(reach, -math.log(INFLUENCE) / eta)

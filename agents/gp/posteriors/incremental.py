@@ -1,19 +1,19 @@
-"""Incremental posterior, exact for any kernel, O(t^2) per step.
+"""Incremental posterior, exact for any kernel, at a cost of O(n^2) per step.
 
 With L the Cholesky factor of K + sigma^2 I, a new observation appends one row to L^-1,
 
     v = L^-1 k,   s = k(x, x) + sigma^2 - v . v,   row = [-(v^T L^-1), 1] / sqrt(s),
 
-which takes matrix-vector products only; appending to L needs triangular solves, which are four
-times slower.
+which takes only matrix-vector products. Appending a row to L would take triangular solves, which
+are four times slower.
 
-Predictions at many actions use a few action features. With phi the features of each term and c its
-covariance in time, concatenated over terms,
+Predictions at many actions use a few action features. With the features phi_i of each term and its
+covariance c_i in time, concatenated over terms,
 
     A = L^-1 [c_i(t - s) phi_i(b)] over the observations (b, s),    f(., t) = phi . v,
     mean of v = A^T z,    covariance of v = I - A^T A,
 
-which takes O(n^2 M_a) operations, instead of O(n^2 q) for q actions.
+which takes O(n^2 M_a) operations. Direct predictions at q actions would take O(n^2 q) operations.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Observations:
 
     @property
     def points(self) -> Points:
-        """The actions chosen, n points."""
+        """Chosen actions, n points."""
         return self.points_from(0)
 
     def points_from(self, first: int) -> Points:
-        """Return the actions from an index on."""
+        """Return the chosen actions from an index on."""
         return self._actions.points(self._chosen[first : self._n])
 
     @property
@@ -79,13 +79,13 @@ class Observations:
 
     @property
     def full(self) -> bool:
-        """True if old observations should be dropped."""
+        """True if there are so many observations that old ones should be dropped."""
         return self._n >= self._limit
 
     def append(
         self, action: Any, t: float, y: float, weight: float, z: float, row: Array, last: float
     ) -> None:
-        """Add an observation, and the row (row, last) to L^-1."""
+        """Add an observation to the arrays, and the row (row, last) to L^-1."""
         n = self._n
         self._reserve(n + 1)
         self._chosen[n], self._columns[:, n] = action, (t, y, weight, z)
@@ -95,14 +95,14 @@ class Observations:
     def forget(self, window: float, kernel: Kernel, noise_variance: float) -> None:
         """Drop observations older than the window, and refactorise.
 
-        This is called when a third of the observations may be stale, so its O(n^3) is O(n^2) per
-        step.
+        This method is called when a third of the observations may be stale, so its cost of O(n^3)
+        amortises to O(n^2) per step.
         """
         self.keep(np.flatnonzero(self.t >= self.t.max() - window), kernel, noise_variance)
         self._limit = max(64, self._n + self._n // 2)
 
     def keep(self, which: Integers, kernel: Kernel, noise_variance: float) -> None:
-        """Drop all observations except these."""
+        """Drop all observations except those with the given indices."""
         n = self._n = len(which)
         self._chosen[:n], self._columns[:, :n] = self._chosen[which], self._columns[:, which]
         self.refactor(kernel, noise_variance)
@@ -128,11 +128,11 @@ class Observations:
 
 
 FEW_POINTS = 64
-"""Number of points of an interval up to which compression does not pay."""
+"""Number of points of an interval up to which compression is not worthwhile."""
 FEW_OBSERVATIONS = 8
-"""Number of observations up to which compression does not pay."""
+"""Number of observations up to which compression is not worthwhile."""
 MAX_SHARE = 0.7
-"""Number of features per arm above which compression does not pay."""
+"""Number of features per arm above which compression is not worthwhile."""
 
 
 def _is_smooth(kernel: Kernel, box: Box) -> bool:
@@ -146,7 +146,7 @@ class Compressed:
 
     Args:
         kernel: Prior covariance.
-        bases: Action features of each of its terms.
+        bases: Action features of each term of the kernel.
         few: Number of actions up to which the direct computation is faster.
     """
 
@@ -159,7 +159,7 @@ class Compressed:
 
     @classmethod
     def of(cls, kernel: Kernel, actions: Actions) -> Compressed | None:
-        """Return a cache, or None if the features are not few compared with the actions."""
+        """Return a cache, or None if there are too many features compared with the actions."""
         if isinstance(actions, InContext):
             return None
         if isinstance(actions, Box) and not _is_smooth(kernel, actions):
@@ -235,14 +235,14 @@ SPENT = 1e-16
 
 
 class Incremental:
-    """Posterior for any kernel and any order of times.
+    """Posterior for any kernel and for observations in any order of time.
 
     Args:
         kernel: Prior covariance.
         actions: Finite set or box.
-        noise_variance: sigma^2 > 0.
-        window: Age from which observations may be dropped (exact with ``exact_window``); None to
-            store all.
+        noise_variance: Variance sigma^2 > 0 of the noise.
+        window: Age from which observations may be dropped; None to store all observations. With the
+            age of ``exact_window`` the posterior stays exact.
     """
 
     def __init__(
@@ -266,11 +266,11 @@ class Incremental:
 
     @property
     def name(self) -> str:
-        """Engine and window."""
+        """Name of the engine, with its window."""
         return "incremental" + (f" (window {self.window:.0f})" if self.window else "")
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
-        """Append a row to L^-1."""
+        """Add an observation, which appends a row to L^-1; a weight divides the noise variance."""
         finite_observation(t, y)
         positive_weight(weight)
         point, v = self.actions.points(action), self._column(action, t)
@@ -290,7 +290,7 @@ class Incremental:
         return np.array(self._past.t)
 
     def keep(self, which: Integers) -> None:
-        """Drop all observations except these, O(n^3)."""
+        """Drop all observations except those with the given indices, O(n^3)."""
         self._past.keep(which, self._fast, self.noise_variance)
         self.count = len(which)
         self._changed()
@@ -307,8 +307,8 @@ class Incremental:
         """Return the relevance of each observation for predictions at times of shape (q_t,).
 
         Args:
-            coming: Times.
-            actions: Where to predict, as in ``predict``.
+            coming: Times of the predictions.
+            actions: Actions of the predictions, as in ``predict``.
         """
         L_inverse, points = self._past.L_inverse, self.actions.points(actions)
         overlaps = overlap(self._fast, self._past.points, self._past.t, points, coming)
@@ -342,7 +342,7 @@ class Incremental:
         return gaussian_sample(self._past.z @ V, prior - V.T @ V, rng)
 
     def contenders(self, t: float, beta: float) -> None:
-        """Return None: predictions for all arms are needed."""
+        """Return None, which stands for all arms."""
         return None
 
     def _own(self, points: Points) -> Array:
@@ -371,14 +371,14 @@ class Incremental:
         return points, V
 
     def _column(self, action: Any, t: float) -> Array:
-        """Return L^-1 k of one action, from the last prediction of all arms if that was for t."""
+        """Return L^-1 k of one action, from the last prediction for all arms if it was for t."""
         if self._whitened is not None and self._whitened[0] == t:
             return self._whitened[1][:, action]
         return self._at(t, action)[1][:, 0]
 
 
 def tabulated(kernel: Kernel, actions: Actions) -> Kernel:
-    """Return the same kernel with its action part looked up in a table, for a small finite set."""
+    """Return the kernel with its action kernels in tables if the set is finite and small."""
     if not isinstance(actions, Finite) or len(actions) > TABLE_SIZE:
         return kernel
     a = actions.points()

@@ -8,17 +8,17 @@ and an observation y = h . w + noise, h = phi(a) x psi(t), is a rank-one step
 
     g = P h,    s = h . g + sigma^2,    w <- w + g (y - h . w) / s,    P <- P - g g^T / s.
 
-At one time t all actions share psi(t). It is contracted first, (m, m) -> (M_a, m) -> (M_a, M_a), in
-O(m^2), for the predictions of all actions and the next update. P and w are stored as one array
-S = [P, w], since all operations are the same for both.
+At a time t all actions have the same psi(t). P is therefore contracted with psi(t) first, (m, m) ->
+(M_a, m) -> (M_a, M_a), in O(m^2); the result serves the predictions for all actions and the next
+update. P and w are stored as one array S = [P, w], since all operations are the same for both.
 
 Forgetting would write all of P at every step. S is therefore stored for an earlier time, the
-``base``: with R = diag(r) for the time since then, the state is N(R w, R P R + I - R^2), and the
-step of an observation is a step of S with R^-1 g instead of g.
+``base``. With R = diag(r) for the time since the base, the state is N(R w, R P R + I - R^2), and
+the step of an observation is a step of S with R^-1 g instead of g.
 
-A large S exceeds the cache, and each rank-one step would read and write all of it. Steps are
-therefore collected as rows x = (g, -e) / sqrt(s) of X, and S - X^T X is formed for 16 of them at
-once.
+A large S exceeds the cache, and each rank-one step would read and write all of S. Steps are
+therefore collected as rows x = (g, -e) / sqrt(s) of X, and S - X^T X is formed for 16 steps in one
+product.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ LARGE = 500
 BATCH = 128
 """Number of observations in one batch update."""
 COLLECT = 16
-"""Number of collected steps; more would make predictions slower."""
+"""Number of collected steps; a larger number would make predictions slower."""
 MIN_LAZY = 100
 """Length of the state from which forgetting is lazy."""
 LEAST_RHO = 1e-3
-"""Decay since the base at which S is moved to the present, to prevent overflow."""
+"""Decay since the base below which S is moved to the present, to prevent overflow."""
 
 
 class Slice(NamedTuple):
@@ -56,7 +56,7 @@ class Slice(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Moments of v of several states: mean (k, M_a) and covariance (k, M_a, M_a)."""
+    """Moments of v for k states: mean (k, M_a) and covariance (k, M_a, M_a)."""
 
     mean: Array
     covariance: Array
@@ -82,7 +82,10 @@ class Room(NamedTuple):
 
 
 class KalmanFilter:
-    """Weights with mean w (m,) and covariance P (m, m), those of ``base``, valid at ``time``."""
+    """Belief about the weights, with mean w (m,) and covariance P (m, m).
+
+    S = [P, w] is stored for the time ``base``; ``time`` is the time of the newest observation.
+    """
 
     def __init__(self, features: Features) -> None:
         self.features = features
@@ -113,14 +116,14 @@ class KalmanFilter:
         self._use_arrays(room)
 
     def move_out(self) -> None:
-        """Move the state to separate arrays, if its arrays are layers."""
+        """Move the state to separate arrays if it is a layer of shared arrays."""
         if self.S.base is not None:
             self.move_to(self._own_room())
 
     def _use_arrays(self, room: Room) -> None:
         self.S, self._cross, self._covariance, self._X = room
         blocks, m, M = self.features.blocks, self.features.size, self.features.width
-        # Views, made once: the arrays only ever change in place.
+        # The views are created only once, since the arrays change in place.
         self._inner = [
             (b.clock, self.S[b.rows].reshape(*b.shape, m + 1), self._cross[b.columns])
             for b in blocks
@@ -131,7 +134,7 @@ class KalmanFilter:
         ]
 
     def at(self, t: float) -> Slice:
-        """Return the belief about f(., t); valid until the next update or call with another t."""
+        """Return the belief about f(., t), valid until the next update or call with a new t."""
         if self.slice is not None and self.slice.t == t:
             return self.slice
         if self.decays and t < self.time:
@@ -153,8 +156,8 @@ class KalmanFilter:
     def update(self, phi: Array, t: float, y: float, noise_variance: float) -> float:
         """Learn from y = phi . v + noise at time t, and return its log density.
 
-        If t precedes the time of a decaying state, the state is not moved and y counts as a noisy
-        observation of it: f(., t) = rho^dt f(., now) + independent variation.
+        If t precedes the time of a decaying state, the state is not moved, and y is treated as a
+        noisy observation of the state: f(., t) = rho^dt f(., now) + independent variation.
         """
         now = self.at(t)
         if self.decays and t > self.time and now.rho.min() < LEAST_RHO:
@@ -163,6 +166,7 @@ class KalmanFilter:
         s = float(phi @ now.covariance @ phi) + noise_variance
         g = phi @ self._cross  # (P h, h . w)
         e = y - float(g[-1])
+        # A small state is moved to t. For a large one, g becomes R^-1 g (see the module).
         if self.decays and t > self.time and len(self.S) < MIN_LAZY:
             self._move(g[:-1], phi, now)
         elif self.decays and t >= self.time and t != self.base:
@@ -175,18 +179,19 @@ class KalmanFilter:
         return -0.5 * (e * e / s + math.log(2 * math.pi * s))
 
     def advance(self, t: float) -> None:
-        """Record that an observation at time t was learned."""
+        """Update the time of the state after an observation at time t."""
         if math.isinf(self.base):  # the prior holds at any time
             self.base = t
         self.time, self.slice = max(t, self.time), None
 
     def discount(self, factor: float) -> None:
-        """Multiply the weight of every observation so far: P^-1 - I and P^-1 w shrink by it.
+        """Multiply the weights of all observations so far by ``factor``, O(m^3).
 
-        With M = factor I + (1 - factor) P that is P <- M^-1 P, w <- factor M^-1 w: O(m^3).
+        This multiplies P^-1 - I and P^-1 w by the factor. With M = factor I + (1 - factor) P,
+        P <- M^-1 P and w <- factor M^-1 w.
         """
         if self.decays:
-            raise ValueError("a state that decays cannot be discounted; use another engine")
+            raise ValueError("cannot discount a kernel that decays: use engine='incremental'")
         self.form()
         P = self.S[:, :-1]
         M = (1.0 - factor) * P
@@ -197,16 +202,17 @@ class KalmanFilter:
         self.slice = None
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
-        """Learn from many observations at once without decay, and return their log density.
+        """Learn from many observations without decay, in batches, and return their log density.
 
-        With H the rows h of some of them and L the factor of H P H^T + sigma^2 I:
-        V = L^-1 [H P, H w - y], then S <- S - (L^-1 H P)^T V. This is faster than single updates,
+        With the rows h of a batch in H and the Cholesky factor L of H P H^T + sigma^2 I,
+        V = L^-1 [H P, H w - y] and S <- S - (L^-1 H P)^T V. This is faster than single updates,
         since BLAS works on blocks.
         """
         total, self.slice = 0.0, None
         self.form()
         for part in (slice(i, i + BATCH) for i in range(0, len(t), BATCH)):
             H = self._rows(phi[part], t[part])
+            # Before the first observation, S = [I, 0].
             V = np.pad(H, ((0, 0), (0, 1))) if math.isinf(self.time) else H @ self.S
             L = cholesky(V[:, :-1] @ H.T + noise_variance * np.eye(len(H)), lower=True)
             V[:, -1] -= y[part]
@@ -227,7 +233,7 @@ class KalmanFilter:
         return H
 
     def update_all(self, phi: Array, t: float, y: Array, noise_variance: Array) -> float:
-        """Learn from several values at the time of the state, in one product.
+        """Learn from several values at the time of the state, in one product if possible.
 
         Args:
             phi: Action features, shape (q, M_a).
@@ -247,7 +253,9 @@ class KalmanFilter:
         K.flat[:: len(y) + 1] += noise_variance
         L, wrong = lapack.dpotrf(K, lower=1)
         if wrong:
-            raise np.linalg.LinAlgError("several values at once are no longer independent")
+            raise np.linalg.LinAlgError(
+                "the covariance of the values at one time is not positive definite"
+            )
         G[:, -1] -= y
         X = lapack.dtrtrs(L, G, lower=1)[0]
         steps = np.ascontiguousarray(X[:, :-1])
@@ -258,7 +266,7 @@ class KalmanFilter:
 
     @property
     def X(self) -> Array:
-        """Steps not yet in S, shape (below 16, m + 1)."""
+        """Collected steps that have not been applied to S, shape (fewer than 16, m + 1)."""
         return self._X[: self.pending]
 
     def load(self, S: Array, time: float, base: float) -> None:
@@ -271,7 +279,10 @@ class KalmanFilter:
         return np.exp(self.log_rho * lag)
 
     def subtract(self, x: Array) -> None:
-        """Subtract x x^T from S, now or later, in place on S.T (Fortran order), O(m^2)."""
+        """Subtract the step x x^T from S, immediately or with the collected steps, O(m^2).
+
+        BLAS changes S.T in place, since it expects Fortran order.
+        """
         if not len(self._X):
             dger(-1.0, x, x[:-1], a=self.S.T, overwrite_a=1)
             return
@@ -288,7 +299,7 @@ class KalmanFilter:
             self.pending = 0
 
     def _catch_up(self, wave: Array) -> None:
-        """Apply the collected steps to the contraction."""
+        """Apply the collected steps to the contracted state."""
         X, M = self.X, self.features.width
         contracted = np.empty((len(X), M))
         for b in self.features.blocks:
@@ -298,6 +309,7 @@ class KalmanFilter:
 
     def _refresh(self, fresh: Array) -> None:
         """Add the variation since the base to the variance of v."""
+        # Entries of the diagonal are M_a + 1 entries apart.
         width = self.features.width + 1
         for b in self.features.blocks:
             if b.log_rho:
@@ -316,13 +328,13 @@ class KalmanFilter:
         self.base = now.t
 
     def settle(self, t: float) -> None:
-        """Move S to a time not before that of the state."""
+        """Move S to time t, which must not precede the time of the state."""
         if not self.decays or math.isinf(self.base) or self.base == t:
             return
         self.form()
         r = self._decay(t)[self.tick]
         for b in self.features.blocks:
-            if b.log_rho:
+            if b.log_rho:  # all entries of a block have the same decay
                 self.S[b.rows] *= r[b.rows.start]
                 self.S[:, b.rows] *= r[b.rows.start]
         self.S.ravel()[:: len(r) + 2] += 1.0 - r * r

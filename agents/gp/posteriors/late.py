@@ -1,9 +1,10 @@
-"""Late observations with decaying kernels: rewind, insert, replay.
+"""Late observations with decaying kernels, which are inserted by a replay.
 
 Without decay the order of observations does not matter. With decay, the last 32 to 64 observations
-are stored with the belief before them, so that a reward that is late by no more than that is
-treated exactly. An older one counts as a noisy observation of the present state
-(``KalmanFilter.update``), which is an approximation.
+are stored with the belief before them. A late reward that is not older than this belief is treated
+exactly: the belief is restored, and the observations are replayed in order of time. An older reward
+is treated as a noisy observation of the present state (``KalmanFilter.update``), which is an
+approximation.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from agents.arrays import Array
 from agents.gp.posteriors.kalman import KalmanFilter
 
 SPAN = 32
+"""Number of observations between two marks."""
 NUMBERS = 4
 """Numbers stored for an observation in addition to its features."""
 
 
 class Mark(NamedTuple):
-    """Gaussian state to restore when a late observation arrives."""
+    """Gaussian state that is restored when a late observation arrives."""
 
     S: Array
     time: float
@@ -31,11 +33,11 @@ class Mark(NamedTuple):
 
 
 NO_MARK = Mark(np.empty((0, 0)), -math.inf, -math.inf, 0.0)
-"""Mark of a filter without decay, which needs none."""
+"""Placeholder for the marks of a filter without decay, which are not needed."""
 
 
 class LateObservations:
-    """A Kalman filter with its recent observations."""
+    """Kalman filter with its recent observations."""
 
     def __init__(self, kalman: KalmanFilter) -> None:
         self.filter, self.log_evidence = kalman, 0.0
@@ -56,7 +58,7 @@ class LateObservations:
             self._take(entry)
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> None:
-        """Learn from many observations, at once without decay."""
+        """Learn from many observations, in batches if the filter has no decay."""
         if not self.filter.decays:
             self.log_evidence += self.filter.learn(phi, t, y, noise_variance)
             return
@@ -64,9 +66,9 @@ class LateObservations:
             self.observe(row, when, reward, noise_variance)
 
     def observe_all(self, t: float, phi: Array, factors: Array) -> None:
-        """Learn factors (y, sigma^2, log scale), shape (q, 3), at the time of the belief."""
+        """Multiply the belief at its time t by factors (y, sigma^2, log scale), shape (q, 3)."""
         room = SPAN - len(self._entries) % SPAN
-        if self.filter.decays and len(phi) >= room:  # a mark must be set on the way
+        if self.filter.decays and len(phi) >= room:  # a mark must be set between them
             for row, (y, noise_variance, log_scale) in zip(phi, factors.tolist(), strict=True):
                 self.observe(row, t, y, noise_variance, log_scale)
             return
@@ -78,7 +80,7 @@ class LateObservations:
             self._entries.extend(entries)
 
     def _mark(self, spent: Mark | None = None) -> Mark:
-        """Return the present state, in the array of an obsolete mark if there is one."""
+        """Return a mark of the present state, which reuses the array of an obsolete mark."""
         kalman = self.filter
         kalman.form()
         kalman.settle(kalman.time)

@@ -1,17 +1,17 @@
-"""Mixture of kernels, each with its own posterior, weighted by their evidence.
+"""Mixture of kernels, each with a separate posterior, which are weighted by their evidence.
 
-Bayesian model averaging [@hoeting1999bayesian], exact and online: after every reward
+This is Bayesian model averaging [@hoeting1999bayesian], exact and online. After every reward
 
     omega_i ~ pi_i exp(log evidence_i),
     mean = sum_i omega_i mean_i,
     variance = sum_i omega_i {variance_i + (mean_i - mean)^2}.
 
-The belief has the first two moments of the mixture. Disagreement between candidates adds to its
-variance, so that an upper confidence bound explores which of them is right.
+The belief has the first two moments of the mixture. Disagreement between candidates increases the
+variance, so that an upper confidence bound favours actions on which the candidates disagree.
 
-If all candidates share one action kernel, their beliefs at a time t are distributions of v in
-f(a, t) = phi(a) . v, and the two moments of v are computed: choosing an action then costs the same
-as with one kernel (``bank.py``).
+If all candidates have the same action kernel, their beliefs at a time t are distributions of v in
+f(a, t) = phi(a) . v. The first two moments of v are then computed, and choosing an action costs the
+same as with one kernel (``bank.py``).
 
 For times before the newest reward, state-space candidates with decay do not smooth
 (``StateSpace``), and neither does a mixture of them.
@@ -36,12 +36,12 @@ from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.state_space import StateSpace
 
 SMALL = 1000
-"""Length of a state up to which candidates use state space even for short runs."""
+"""Length of a state up to which candidates use state space even if another engine is cheaper."""
 DROP = 1e-11
-"""Share of the prior variance below which a candidate's features are dropped, to save time; it is
-far below the resolution of the rewards."""
+"""Share of the prior variance below which a feature of a candidate is dropped, to save time. The
+share is far below the resolution of the rewards."""
 SHORT = 50
-"""Number of observations up to which a state does not pay."""
+"""Number of observations up to which the state-space engine is not worthwhile."""
 
 
 def make_members(
@@ -52,9 +52,9 @@ def make_members(
     horizon: int | None = None,
     engine: str = "auto",
 ) -> list[Posterior]:
-    """Return candidates as ``make_posterior`` does, with a preference for small states.
+    """Return one candidate per kernel, all in state space if all their states are small.
 
-    Args: those of ``make_posterior``, with several kernels.
+    The arguments are those of ``make_posterior``, with several kernels instead of one.
     """
     short = horizon is not None and horizon <= SHORT
     if engine == "auto" and not short:
@@ -77,16 +77,16 @@ def _with_states(
         bases = [known[term.actions, term.variance] for term in kernel.terms]
         features = find_features(kernel, actions, bases=bases, drop=DROP)
         if features.size > SMALL:
-            raise RankError("the state is not small")
+            raise RankError(f"a state has {features.size} features, more than {SMALL}")
         members.append(StateSpace(kernel, actions, noise_variance, features))
     return members
 
 
 class Mixture:
-    """A posterior that is a mixture of posteriors over the same actions.
+    """Posterior that is a mixture of posteriors over the same actions.
 
     Args:
-        members: The candidates, all with the same observations (or none).
+        members: Candidates, which must have the same observations (or none).
         prior: Prior weights of the candidates, not necessarily normalised; None for equal weights.
     """
 
@@ -97,14 +97,16 @@ class Mixture:
             raise ValueError("a mixture needs at least one candidate")
         weight = np.ones(len(members)) if prior is None else np.asarray(prior, dtype=np.float64)
         if weight.shape != (len(members),) or not (weight > 0).all():
-            raise ValueError(f"a prior needs a positive entry for each candidate, got {weight}")
+            raise ValueError(f"prior must have a positive weight for each candidate, got {weight}")
         self._adopt(list(members), np.log(weight / weight.sum()))
 
     @classmethod
     def revived(cls, members: Sequence[Posterior], log_prior: Array) -> Mixture:
-        """Return a mixture with exactly these log prior weights."""
+        """Return a mixture with exactly the given log prior weights."""
         if np.shape(log_prior) != (len(members),):
-            raise ValueError("a prior needs an entry for each candidate")
+            raise ValueError(
+                f"log_prior must have {len(members)} entries, got shape {np.shape(log_prior)}"
+            )
         mixture = cls(members)
         mixture._adopt(list(members), np.array(log_prior))
         return mixture
@@ -119,7 +121,7 @@ class Mixture:
 
     @property
     def name(self) -> str:
-        """Number of candidates, and the engine of the first."""
+        """Number of candidates, and the engine of the first candidate."""
         return self._named("mixture")
 
     def _named(self, kind: str) -> str:
@@ -137,17 +139,17 @@ class Mixture:
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of the most probable candidate."""
+        """Kernel of the most probable candidate."""
         return self.members[int(self.weights.argmax())].kernel
 
     @property
     def actions(self) -> Actions:
-        """The set of actions."""
+        """Set of actions."""
         return self.members[0].actions
 
     @property
     def noise_variance(self) -> float:
-        """Variance of the observation noise, under the first candidate."""
+        """Variance of the observation noise of the first candidate."""
         return self.members[0].noise_variance
 
     @property
@@ -192,12 +194,12 @@ class Mixture:
         return Gradient(middle, spread, slope, np.tensordot(weights, growth + apart, 1))
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
-        """Draw a candidate by its weight, then a sample from it."""
+        """Return one draw of f(., t) from a candidate that is drawn according to the weights."""
         member = self.members[int(rng.choice(len(self.members), p=self.weights))]
         return member.sample(t, rng, actions)
 
     def contenders(self, t: float, beta: float) -> None:
-        """Return None: predictions for all arms are needed."""
+        """Return None, which stands for all arms."""
         return None
 
     def reset(self) -> None:
@@ -210,7 +212,7 @@ class Mixture:
         return np.asarray(self.log_prior + [member.log_evidence for member in self.members])
 
     def _heavy(self) -> tuple[Array, list[Posterior]]:
-        """Return candidates that count, and their weights."""
+        """Return the candidates whose weight is not negligible, and their normalised weights."""
         keep = np.flatnonzero(self.weights > NEGLIGIBLE)
         weights = self.weights[keep]
         return weights / weights.sum(), [self.members[i] for i in keep]

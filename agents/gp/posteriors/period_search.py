@@ -1,24 +1,25 @@
-"""Search for an unknown period by a mixture that is pruned and split as it learns.
+"""Search for an unknown period by a mixture whose candidates are pruned and split.
 
-The range of frequencies is divided into cells. Each is a candidate with the period of its midpoint
-and the prior probability of the cell, so the weights approximate the posterior of the period by the
-midpoint rule. The prior is log-uniform; with a suggested period, it is an equal mixture of exactly
-that period, a log-normal around it, and log-uniform.
+The range of frequencies is divided into cells. Each cell is a candidate with the period of the
+midpoint and the prior probability of the cell, so the weights approximate the posterior of the
+period by the midpoint rule. The prior is log-uniform. With a suggested period, the prior is an
+equal mixture of a point mass at this period, a log-normal around it, and the log-uniform.
 
-Over a span of n time units two frequencies can be distinguished if they differ by about 1 / n, so
-cells must be narrower::
+Over a span of n time units, two frequencies can be distinguished if they differ by about 1 / n, so
+cells must become narrower as the span grows::
 
     prune cells with small weights, except neighbours of cells with large ones
     while a cell is wider than MAX_CELL_CYCLES / span, or has nearly all weight with its neighbours:
         divide it (them) into thirds; the middle keeps its posterior, the others replay the history
 
-The second rule repeats until the posterior of the period is wider than three cells. Neighbours
-count because a cell is evaluated at its midpoint: the period may be just across the border.
+The second condition divides cells until the posterior of the period is wider than three cells.
+Neighbours are included because a cell is evaluated at its midpoint: the period may lie just across
+the border of two cells.
 
-The mixture holds at most ``max_candidates``; cells with small weights then stay wide. Cells are
-divided when the span, or the precision of the posterior, has grown threefold, so the amortised cost
-of replays is below ``max_candidates`` updates per observation. The history is stored for replays,
-three numbers per observation.
+The mixture has at most ``max_candidates`` candidates. When this number is reached, cells with small
+weights stay wide. Cells are divided when the span, or the precision of the posterior, has grown
+threefold, so the amortised cost of replays is below ``max_candidates`` updates per observation. The
+history is stored for replays, as an action, a time and a reward per observation.
 """
 
 from __future__ import annotations
@@ -42,41 +43,45 @@ from agents.gp.posteriors.mixture import DROP, Mixture, make_members
 from agents.gp.posteriors.state_space import StateSpace
 
 MAX_CELL_CYCLES = 0.6
-"""Widest cell, in cycles over the span: the midpoint is off by at most 0.15 cycles at both ends."""
+"""Largest width of a cell, in cycles over the span. At both ends of the span, the midpoint is then
+off by at most 0.15 cycles."""
 CERTAIN = 0.9
-"""Weight of a cell and its neighbours from which the others are negligible."""
+"""Total weight of a cell and its neighbours above which all other cells are negligible."""
 COUNTS = 0.1
 """Weight of a cell from which its neighbours are not pruned."""
 MIN_CELL_CYCLES = 1e-4
-"""Narrowest cell, in cycles over the span."""
+"""Width in cycles over the span below which a cell is not divided, whatever its weight."""
 FIRST_SPAN = 30.0
-"""Span for which the first cells are fine enough."""
+"""Span for which the first cells are narrow enough, in units of time."""
 MAX_CANDIDATES = 48
-"""Largest number of candidates with states of ordinary size."""
+"""Largest number of candidates, which is smaller if their states are large."""
 MAX_STATE_NUMBERS = 4e7
-"""Largest total size of all states; it limits the number of candidates, but not below 8."""
+"""Largest total number of entries of all states. It limits the number of candidates, but 8 are
+always allowed."""
 MIN_WEIGHT = 1e-4
-"""Weight below which a candidate is dropped, which bounds the probability of a wrong decision."""
+"""Weight below which a candidate is dropped. The weight is a posterior probability, so this
+constant bounds the probability that the dropped candidate is right."""
 MIN_PERIOD = 5.0
 """Default shortest period of a search."""
 MAX_PERIOD_RANGE = (20.0, 200.0)
-"""Bounds of the default longest period, a quarter of the horizon; the upper one if unknown."""
+"""Bounds of the default longest period, which is a quarter of the horizon. If the horizon is
+unknown, the default is the upper bound."""
 GIVEN_PERIOD_SPREAD = 0.3
-"""Standard deviation of the logarithm of a period around the suggested one."""
+"""Prior standard deviation of the logarithm of the period around the suggested period."""
 
 
 class PeriodSearch(Mixture):
-    """A mixture over the period of a kernel.
+    """Mixture over the period of a kernel.
 
     Args:
-        kernel: Template; its periodic factors get the candidate periods.
+        kernel: Template, in whose periodic factors the period is replaced by that of a candidate.
         actions: Finite set or box.
-        noise_variance: sigma^2 > 0.
+        noise_variance: Variance sigma^2 > 0 of the noise.
         low: Shortest period.
         high: Longest period.
-        given_period: Suggested period: an additional candidate, and more prior weight around it.
+        given_period: Suggested period, which adds a candidate and prior weight around it.
         horizon: Number of future observations, if known.
-        engine: As in ``make_posterior``.
+        engine: Name of the engine, as in ``make_posterior``.
     """
 
     def __init__(
@@ -92,7 +97,9 @@ class PeriodSearch(Mixture):
         engine: str = "auto",
     ) -> None:
         if not 0 < low < high < math.inf:
-            raise ValueError(f"a range of periods needs 0 < low < high, got {low} and {high}")
+            raise ValueError(
+                f"low and high must be finite, with 0 < low < high, got {low} and {high}"
+            )
         if given_period is not None:
             low, high = min(low, given_period), max(high, given_period)
         self._low, self._high, self._given_period = float(low), float(high), given_period
@@ -119,7 +126,7 @@ class PeriodSearch(Mixture):
         self._adopt(members, np.log(self._prior(cells)))
 
     def _prior(self, cells: Array) -> Array:
-        """Return the probability of each cell; the cell of width 0 is the suggested period."""
+        """Return the prior probability of each cell; the suggested period is a cell of width 0."""
         ends = np.log((self._low, self._high))
         anything = np.log(cells[:, 1] / cells[:, 0]) / (ends[1] - ends[0])
         if self._given_period is None:
@@ -131,12 +138,12 @@ class PeriodSearch(Mixture):
 
     @property
     def name(self) -> str:
-        """Number of candidates, and their engine."""
+        """Number of candidates, and the engine of the first candidate."""
         return self._named("period-search")
 
     @property
     def periods(self) -> Array:
-        """The period of each candidate, shape (k,)."""
+        """Period of each candidate, shape (k,)."""
         return np.asarray(2.0 / self.cells.sum(axis=1))
 
     def observe(self, action: Any, t: float, y: float) -> None:
@@ -169,7 +176,10 @@ class PeriodSearch(Mixture):
         return wide
 
     def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a mask of these cells and their neighbours; the suggested cell is the last."""
+        """Return a mask of these cells and their neighbours.
+
+        The cells are in order of frequency, except that the suggested period is the last cell.
+        """
         low, high = self.cells[1:, 0], self.cells[:-1, 1]
         touching = np.abs(high - low) <= 1e-9 * low
         near: NDArray[np.bool_] = which.copy()
@@ -178,7 +188,7 @@ class PeriodSearch(Mixture):
         return near
 
     def _split(self, wide: NDArray[np.bool_]) -> None:
-        """Split cells into thirds; the middle one keeps its posterior."""
+        """Split cells into thirds; the middle third keeps the posterior of its cell."""
         cells: list[Array] = []
         members: list[Posterior] = []
         history = self._history()
@@ -203,7 +213,7 @@ class PeriodSearch(Mixture):
         return member
 
     def _history(self) -> tuple[NDArray[Any], Array, Array]:
-        """Return actions, times and rewards."""
+        """Return the actions, times and rewards of all observations."""
         chosen = self.actions.buffer(len(self._past))
         for i, past in enumerate(self._past):
             chosen[i] = past[0]
@@ -221,7 +231,7 @@ def usual_range(horizon: float | None) -> tuple[float, float]:
 
 
 def with_period(kernel: Kernel, period: float) -> Kernel:
-    """Return the kernel with another period in all of its periodic factors."""
+    """Return the kernel with a new period in all of its periodic factors."""
     return Sum(tuple(_term_with(term, period) for term in kernel.terms))
 
 
@@ -234,7 +244,7 @@ def _term_with(term: Term, period: float) -> Term:
 
 
 def _like(sibling: Posterior, cell: Array) -> Posterior:
-    """Return a candidate without observations; the action features are those of its sibling."""
+    """Return a candidate for a cell, without observations, with its sibling's action features."""
     kernel = with_period(sibling.kernel, 2.0 / float(cell.sum()))
     actions, noise_variance = sibling.actions, sibling.noise_variance
     if isinstance(sibling, StateSpace):

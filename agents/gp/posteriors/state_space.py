@@ -1,12 +1,12 @@
 """State-space posterior, exact to round-off, with a constant cost per step.
 
-It can also learn upper bounds on f(a, t). The belief about one value f ~ N(m, v), truncated above
-at c, has with z = (c - m) / sqrt(v)
+The posterior can also learn upper bounds on f(a, t). The belief about one value f ~ N(m, v),
+truncated to f <= c, has the following mass and moments, with z = (c - m) / sqrt(v):
 
     Z = Phi(z),    r = phi(z) / Phi(z),    mean m - sqrt(v) r,    variance v {1 - r (z + r)}.
 
 The factor 1[f <= c] is replaced by a scaled Gaussian, exp(g) N(y; f, s2), that leads to the same Z,
-mean and variance: assumed-density filtering [@minka2001expectation].
+mean and variance. This is assumed-density filtering [@minka2001expectation].
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ ROUNDING = 3e-5
 
 
 class StateSpace:
-    """Posterior for kernels with finite features: constant, periodic and decaying in time.
+    """Posterior for kernels with finite features, such as constant, periodic and decaying ones.
 
-    Late observations are exact without decay, and with decay if fewer than 32 newer ones have
-    arrived (``late.py``). With decay, ``predict`` is meant for the present and the future; it does
-    not smooth times before the newest observation.
+    Late observations are treated exactly without decay, and with decay if fewer than 32 newer
+    observations have arrived (``late.py``). With decay, ``predict`` is meant for the present and
+    the future; predictions for times before the newest observation are not smoothed.
 
     Args:
         kernel: Prior covariance.
         actions: Finite set or box.
-        noise_variance: sigma^2 > 0.
+        noise_variance: Variance sigma^2 > 0 of the noise.
         features: Features of the kernel; None to compute them.
     """
 
@@ -70,12 +70,12 @@ class StateSpace:
 
     @property
     def name(self) -> str:
-        """Engine and number of features."""
+        """Name of the engine, with the number of features."""
         return f"state-space ({self.features.size} features)"
 
     @property
     def log_evidence(self) -> float:
-        """Sum of the log densities of the observations, each given those before it."""
+        """Sum of the log densities of the observations, each given all earlier observations."""
         return self._late.log_evidence
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
@@ -88,8 +88,8 @@ class StateSpace:
     ) -> None:
         """Multiply the belief by exp(log_scale) N(y; f(action, t), noise_variance).
 
-        An observation is such a factor, and other knowledge of f(action, t) can be approximated by
-        one.
+        An observation is such a factor. Other knowledge of f(action, t) can be approximated by such
+        a factor, too.
         """
         finite_observation(t, y)
         self._late.observe(self.phi_of(action), t, y, noise_variance, log_scale)
@@ -106,7 +106,7 @@ class StateSpace:
         if self._phi is None:
             return np.asarray(self.phi(action)[0])
         if action < 0:
-            raise IndexError(f"there is no arm {action}")
+            raise IndexError(f"an arm must be from 0 to {len(self._phi) - 1}, got {action}")
         return np.asarray(self._phi[action])
 
     def discount(self, factor: float) -> None:
@@ -115,12 +115,12 @@ class StateSpace:
         self.filter.discount(factor)
 
     def learn(self, actions: Any, t: Array, y: Array) -> None:
-        """Learn from many observations, at once without decay."""
+        """Learn from many observations, in batches if the kernel has no decay."""
         self._late.learn(self.phi(actions), t, y, self.noise_variance)
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return the mean and variance of f(., t); with decay a past t is not smoothed."""
+        """Return the mean and variance of f(., t); with decay, a past t is not smoothed."""
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
 
@@ -129,14 +129,14 @@ class StateSpace:
 
         Args:
             actions: Actions, q of them.
-            t: Time.
-            factors: (y, noise variance, log scale) of each, shape (q, 3).
+            t: Time of the newest observation.
+            factors: Factors (y, noise variance, log scale), one per action, shape (q, 3).
         """
         self._late.observe_all(t, self.phi(actions), factors)
         self.count += len(factors)
 
     def joint(self, t: float, actions: Any = None) -> tuple[Array, Array]:
-        """Return the mean (q,) and covariance (q, q) of f(., t), for all arms if None."""
+        """Return the mean (q,) and covariance (q, q) of f(., t), by default for all arms."""
         phi, now = self.phi(actions), self.now(t)
         return phi @ now.mean, np.asarray(phi @ now.covariance @ phi.T)
 
@@ -152,18 +152,18 @@ class StateSpace:
         return feature_sample(self.phi(actions), now.mean, now.covariance, rng)
 
     def contenders(self, t: float, beta: float) -> Integers | None:
-        """Return a short list of arms if there are very many, or None."""
+        """Return a short list if there are more than ``MANY`` arms, otherwise None."""
         if self._shortlist is None or self._phi is None:
             return None
         now = self.filter.at(t)
         return self._shortlist(self._phi @ now.mean, now.covariance, beta)
 
     def now(self, t: float) -> Slice:
-        """Return the belief about f(., t) over action features; valid until the next call."""
+        """Return the belief about f(., t) over action features, valid until the next call."""
         return self.filter.at(t)
 
     def moments(self, t: float) -> Moments:
-        """Return the belief in the form of ``Layers``, with one layer."""
+        """Return the belief as the moments of a single layer."""
         now = self.now(t)
         return Moments(now.mean[None], now.covariance[None])
 
@@ -186,7 +186,7 @@ def predicted(phi: Array, mean: Array, covariance: Array) -> Prediction:
 
 
 def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient:
-    """Return the prediction with derivatives; ``slope`` is that of phi, shape (q, d, M_a)."""
+    """Return the prediction with its derivatives; ``slope`` is that of phi, (q, d, M_a)."""
     spread = phi @ covariance
     variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
     variance_slope = 2 * np.einsum("qdi,qi->qd", slope, spread)
@@ -201,8 +201,8 @@ class Shortlist:
 
         | sqrt(phi^T C phi) - sqrt(phi_1^T C_11 phi_1) | <= |phi_2|,      since C <= I.
 
-    No maximiser, not even a tie, is excluded. Arms are excluded with few features first, then with
-    more.
+    No maximiser is excluded, even if several arms tie. Arms are excluded with few features first,
+    then with more features.
 
     Args:
         phi: Features of the arms, strongest first, shape (n, M_a).
@@ -233,7 +233,7 @@ class Shortlist:
     def _open(
         mean: Array, variance: NDArray[np.float32], tail: Array, norm2: Array, beta: float
     ) -> NDArray[np.bool_]:
-        """Return mask of arms whose highest possible bound reaches the best of the lowest ones."""
+        """Return a mask of the arms whose highest possible bound reaches all lowest ones."""
         slack = ROUNDING * norm2
         high = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance + slack, 0.0)) + tail)
         low = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance - slack, 0.0)) - tail)
@@ -241,15 +241,15 @@ class Shortlist:
 
 
 MIN_EXCEEDING_PROBABILITY = 0.03
-"""Probability of exceeding the bound below which an arm is not adjusted."""
+"""Smallest probability of exceeding its bound with which an arm is adjusted."""
 MIN_VARIANCE_SHARE = 1e-3
-"""Least variance, as a share of the noise, of an arm that is adjusted."""
+"""Lower bound on the variance of an arm that is adjusted, as a share of the noise variance."""
 MAX_PUSHED_ARMS = 5
 """Largest number of arms that are adjusted for one bound."""
 
 
 class Factor(NamedTuple):
-    """Factor exp(log_scale) N(y; f, variance)."""
+    """Gaussian factor exp(log_scale) N(y; f, variance)."""
 
     y: float
     variance: float
@@ -260,10 +260,10 @@ def at_most(mean: float, variance: float, bound: float) -> Factor:
     """Return the Gaussian factor that replaces f <= bound for a belief N(mean, variance)."""
     deviation = math.sqrt(variance)
     z = (bound - mean) / deviation
-    # Moments of the truncated normal, see the module's docstring; r = phi(z) / Phi(z).
+    # The moments are those in the docstring of the module, with r = phi(z) / Phi(z).
     log_z = float(log_ndtr(z))
     r = math.exp(-0.5 * z * z - 0.5 * math.log(2 * math.pi) - log_z)
-    shrink = min(max(1.0 - r * (z + r), 1e-3), 1.0 - 1e-9)  # new variance over old
+    shrink = min(max(1.0 - r * (z + r), 1e-3), 1.0 - 1e-9)  # ratio of the new to the old variance
     own = variance * shrink / (1.0 - shrink)
     y = mean - deviation * r / (1.0 - shrink)
     total = variance + own
@@ -272,11 +272,11 @@ def at_most(mean: float, variance: float, bound: float) -> Factor:
 
 
 def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> float:
-    """Learn that at time t every arm b except one was at most bounds[b].
+    """Learn that at time t the mean reward of every arm b except one was at most bounds[b].
 
-    Arms are adjusted by decreasing probability of exceeding their bound, until none is likely to.
-    The factors are computed with the joint belief about the arms at t, and then applied to the
-    state.
+    Arms are adjusted by decreasing probability of exceeding their bounds, until no arm is likely to
+    exceed its bound, or ``MAX_PUSHED_ARMS`` arms are adjusted. The factors are computed with the
+    joint belief about the arms at t, and then applied to the state.
 
     Args:
         posterior: Posterior of finitely many arms.

@@ -1,3 +1,3 @@
-"""Agents that keep statistics of every arm."""
+"""Agents for finitely many arms that keep statistics of each arm."""
 
 __all__: list[str] = []

@@ -13,11 +13,11 @@ from agents.checks import positive
 from agents.zoo.arms.arm_agent import ArmAgent
 
 FINEST = 20
-"""Gaps below 2^-FINEST are not searched for."""
+"""Exponent of the smallest gap, 2^-FINEST, for which an arm is checked."""
 
 
 class AdSwitch(ArmAgent):
-    """AdSwitch: drop inferior arms, check them occasionally, and restart after a change.
+    """AdSwitch: inferior arms are dropped and checked occasionally, and a change causes a restart.
 
     Pseudo-code::
 
@@ -29,22 +29,25 @@ class AdSwitch(ArmAgent):
         check a bad arm for 2 log T / d^2 plays with probability d sqrt(episode / (K T log T)),
             for every d = 1/2, 1/4, ... >= gap / 16
 
-    Reference: [@auer2019adaptively], announced in [@auer2019achieving]. Its theorem asks for
-    C > 16, with which arms are rarely dropped within 200 steps; the default is C = 1, as in
-    the comparison of [@besson2022efficient], whose code was the second source. On rewards in [0, 1]
-    the checks take all the time below about 10^4 steps: even for two arms with the largest gap,
-    more than one play per step is scheduled.
+    Reference: [@auer2019adaptively], announced in [@auer2019achieving]. Its theorem requires
+    C > 16, but then arms are rarely dropped within 200 steps. The default is C = 1, as in the
+    comparison of [@besson2022efficient], whose code was the second reference for this
+    implementation. With rewards in [0, 1] and fewer than about 10^4 steps, checks take up all
+    steps: even with two arms and the largest gap, more than one play per step is scheduled on
+    average.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
-    sigma, the width of bounded rewards of the same sub-Gaussian scale. Both tests are exact (the
-    two public implementations look at every tenth time or so): every interval was once the last
-    one, so that running extremes of m -+ r do for (3), with the sigma of that time where it is
-    learned. Of several checks of an arm the longest is run. Late rewards count in order of arrival.
-    Time and memory of a step grow with the length of the episode.
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
+    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Both tests
+    are exact, whereas the two public implementations evaluate them only at about every tenth time.
+    For (3), it is enough to store the running extremes of m -+ r, because every interval [s1, s2]
+    once ended at the latest reward. If sigma is learned, each r uses the estimate of sigma at that
+    time. If several checks of an arm are due, only the longest check is run. Late rewards count in
+    the order of their arrival. The time and the memory of a step grow with the length of the
+    episode.
 
     Args:
-        c: C above.
-        common: Those of :class:`ArmAgent`.
+        c: Constant C in the condition for dropping an arm.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     name = "adswitch"
@@ -54,7 +57,7 @@ class AdSwitch(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin the first episode."""
+        """Start the first episode."""
         self.episode = 0
         self._log = math.log(max(self.horizon, 2))
         self._begin()
@@ -64,18 +67,18 @@ class AdSwitch(ArmAgent):
         self.episode, self._n = self.episode + 1, 0
         self._last, self._checks = [-1] * k, [0] * k
         self._good, self._gap, self._mean = np.ones(k, dtype=bool), np.zeros(k), np.zeros(k)
-        # Greatest lower and smallest upper end of any interval's confidence, for each arm.
+        # Greatest lower end and smallest upper end of all confidence intervals, for each arm.
         self._highest, self._lowest = np.full(k, -np.inf), np.full(k, np.inf)
         self._count, self._total = np.zeros((16, k)), np.zeros((16, k))
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm that waited longest, among good arms and those to be checked."""
+        """Return the arm that has waited longest, among good arms and arms to be checked."""
         in_turn = [a for a in range(self.n_arms) if self._good[a] or self._checks[a]]
         oldest = min(self._last[a] for a in in_turn)
         return self.any_of([a for a in in_turn if self._last[a] == oldest])
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Remember, test, drop, and plan checks."""
+        """Store the reward, test for a change, drop inferior arms, and schedule checks."""
         self._remember(arm, reward)
         if self.scale.settled and self._changed(arm):
             self._begin()
@@ -85,7 +88,7 @@ class AdSwitch(ArmAgent):
         self._plan()
 
     def _remember(self, arm: int, reward: float) -> None:
-        """Add a reward to all rows of the tables; row s covers rewards from the s-th on."""
+        """Add a reward to all rows of the tables; row s covers the rewards from number s on."""
         if self._n == len(self._count):
             self._count = np.concatenate([self._count, np.zeros_like(self._count)])
             self._total = np.concatenate([self._total, np.zeros_like(self._total)])
@@ -97,7 +100,7 @@ class AdSwitch(ArmAgent):
 
     def _changed(self, arm: int) -> bool:
         count = self._count[: self._n, arm]
-        mean = self._total[: self._n, arm] / count  # the last row has the arm, so all have
+        mean = self._total[: self._n, arm] / count  # positive: all rows contain this reward
         radius = self.scale.width * np.sqrt(2.0 * self._log / count)
         if not self._good[arm]:  # (4)
             return bool((np.abs(mean - self._mean[arm]) > self._gap[arm] / 4 + radius).any())
@@ -123,7 +126,7 @@ class AdSwitch(ArmAgent):
     def _plan(self) -> None:
         rate = math.sqrt(self.episode / (self.n_arms * self.horizon * self._log))
         for arm in np.flatnonzero(~self._good):
-            gap = self._gap[arm] / max(self.scale.width, 1e-300)
+            gap = self._gap[arm] / max(self.scale.width, 1e-300)  # avoids a division by 0
             for i in range(1, FINEST + 1):
                 size = 0.5**i
                 if size < gap / 16.0:

@@ -1,4 +1,4 @@
-"""Base of agents with finitely many arms that learn nothing about one arm from another."""
+"""Base of the agents that choose from finitely many arms."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from agents.saving import Saveable
 from agents.zoo.arms.rewards import Means, RewardScale
 
 MAX_BOX_ARMS = 100_000
-"""Points into which a box is cut at the most."""
+"""Maximum number of points to which a box is discretised."""
 
 
 def arms_of(problem: Problem, count: int) -> NDArray[Any]:
-    """Return the actions of a finite set, or ``count`` points of a box, shape (n, d)."""
+    """Return all arms, shape (n,), or ``count`` points of a box, shape (count, d)."""
     if problem.n_actions is not None:
         return np.arange(problem.n_actions)
     if not isinstance(count, int) or not 1 <= count <= MAX_BOX_ARMS:
@@ -33,7 +33,7 @@ def arms_of(problem: Problem, count: int) -> NDArray[Any]:
 
 
 def nearest_arm(arms: NDArray[Any], action: Any) -> int:
-    """Return the arm that an action is, or is closest to."""
+    """Return the number of the arm that equals an action or is closest to it."""
     if arms.ndim == 1:
         return int(action)
     distance = np.square(arms - np.asarray(action, dtype=np.float64)).sum(axis=1)
@@ -41,7 +41,7 @@ def nearest_arm(arms: NDArray[Any], action: Any) -> int:
 
 
 class ArmAgent(Saveable):
-    """Base of the agents for finitely many arms: a subclass says what to choose and what to learn.
+    """Base of the agents for finitely many arms; a subclass defines how to choose and to learn.
 
     Pseudo-code::
 
@@ -50,20 +50,22 @@ class ArmAgent(Saveable):
         act: arm <- choose(t, observation)
         update: unless the reward is missing, learn(arm, reward, t)
 
-    A box becomes ``box_arms`` points: evenly spaced on a line, a Halton sequence in more
-    dimensions. Actions of other policies count for the nearest of them.
+    A box is discretised to ``box_arms`` points, which are evenly spaced on a line and form a Halton
+    sequence in more dimensions. An action of another policy is treated as the point closest to it.
 
-    Rewards reach ``learn`` in their own unit. ``self.scale`` (see :class:`RewardScale`) has seen
-    them by then and knows ``sigma``, ``width`` and ``unit(reward)``. A reward of NaN is ignored; an
-    infinite one, or an invalid action, raises an error and changes nothing. Rewards may be late and
-    in any order: ``t`` is the time of the decision.
+    ``learn`` receives rewards in their original unit. Before the call, ``self.scale`` (see
+    :class:`RewardScale`) has observed the reward; it provides ``sigma``, ``width`` and
+    ``unit(reward)``. A reward of NaN is ignored. An infinite reward or an invalid action raises an
+    error and changes nothing. Rewards may arrive late and in any order; ``t`` is the time of the
+    decision.
 
-    A subclass sets its settings, then calls ``super().__init__``, which calls ``start``.
+    A subclass sets its attributes before it calls ``super().__init__``, because that method calls
+    ``start``.
 
     Args:
-        scale: sigma of the noise; by default the problem's ``noise_std``, or the standard
-            deviation of the rewards so far.
-        box_arms: Number of points of a box.
+        scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
+            if that is unknown or 0, the standard deviation of the rewards so far.
+        box_arms: Number of points to which a box is discretised.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class ArmAgent(Saveable):
             self.update(*past)
 
     def start(self) -> None:
-        """Make the tables, for ``self.n_arms`` arms."""
+        """Create the statistics of ``self.n_arms`` arms."""
         raise NotImplementedError
 
     def choose(self, t: float, observation: Array) -> int:
@@ -96,12 +98,12 @@ class ArmAgent(Saveable):
         raise NotImplementedError
 
     def act(self, observation: Array) -> Any:
-        """Return the arm that the agent chooses, as an action."""
-        arm = self.choose(time_of(observation), observation)  # which may change the arms
+        """Choose an arm and return it as an action."""
+        arm = self.choose(time_of(observation), observation)  # may replace ``self._arms``
         return int(arm) if self._finite else self._arms[arm].copy()
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn from a reward; one that is missing (NaN) changes nothing."""
+        """Learn from a reward; ignore a missing reward (NaN)."""
         t, reward = float(observation[0]), float(reward)
         if not is_valid_reward(reward, t):
             return
@@ -112,12 +114,12 @@ class ArmAgent(Saveable):
         self.learn(action, reward, t)
 
     def any_of(self, arms: Sequence[int] | NDArray[np.integer[Any]]) -> int:
-        """Return one of some arms, each as likely; nothing is drawn if there is only one."""
+        """Return one of some arms uniformly at random; return a single arm without a draw."""
         return int(arms[int(self._rng.integers(len(arms)))]) if len(arms) > 1 else int(arms[0])
 
     def best_of(self, values: list[float] | Array) -> int:
-        """Return the arm of the greatest value; ties are broken at random."""
-        if isinstance(values, list):  # for a few arms, several times quicker than NumPy
+        """Return the arm with the greatest value; ties are broken at random."""
+        if isinstance(values, list):  # several times faster than NumPy for a few arms
             top = max(values)
             if values.count(top) == 1:
                 return values.index(top)
@@ -125,14 +127,17 @@ class ArmAgent(Saveable):
         return self.any_of(np.flatnonzero(values == values.max()))
 
     def highest_bound(self, means: Means, width: float) -> int:
-        """Return an untried arm, or the one with the greatest ``mean + width / sqrt(count)``."""
+        """Return an untried arm, or the arm with the greatest ``mean + width / sqrt(count)``."""
         if means.untried:
             return self.any_of([arm for arm, n in enumerate(means.count) if not n])
         pairs = zip(means.mean, means.narrow, strict=True)
         return self.best_of([mean + width * narrow for mean, narrow in pairs])
 
     def best_draw(self, means: Means, deviation: float) -> int:
-        """Return an untried arm, or the best of draws from ``N(mean, deviation^2 / count)``."""
+        """Return an untried arm, or the arm with the greatest draw.
+
+        Each draw is from ``N(mean, deviation^2 / count)``.
+        """
         if means.untried:
             return self.any_of([arm for arm, n in enumerate(means.count) if not n])
         draws = self._rng.standard_normal(self.n_arms)

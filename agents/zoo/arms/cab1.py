@@ -12,7 +12,7 @@ from agents.zoo.arms.ucb1 import UCB1
 
 
 class CAB1(UCB1):
-    """CAB1: UCB1 on a few points of the box, for twice as long each time, with more points.
+    """CAB1: UCB1 on a few points of a box, in epochs of doubling length with more and more points.
 
     Pseudo-code::
 
@@ -20,19 +20,20 @@ class CAB1(UCB1):
             n <- ceil((T / log T)^(1 / (2 alpha + d)))
             UCB1 on n evenly spread points for T steps
 
-    Reference: [@kleinberg2004nearly], for d = 1; the exponent for other dimensions is the one with
-    which the same proof goes through. alpha = 1: means that are Lipschitz near the best action.
+    Reference: [@kleinberg2004nearly], for d = 1. For other dimensions, the exponent is the one for
+    which the same proof holds. The default alpha = 1 is for means that are Lipschitz near the best
+    action.
 
-    Deviations from the paper: T = 1 is left out, since log 1 = 0. Points are spread from end to end
-    of a line, and by a Halton sequence in more dimensions. As in UCB1, B is 2 sigma, in the place
-    of the range of rewards. A finite set is used as it is, so that only the new starts are left.
-    Epochs are counted by the clock; a reward of an earlier one, and the warm start, set the scale
-    only.
+    Deviations from the paper: T = 1 is left out, since log 1 = 0. The points are evenly spaced from
+    end to end of a line, and form a Halton sequence in more dimensions. As in UCB1, B is 2 sigma
+    instead of the range of the rewards. A finite set is not discretised; the agent then only
+    restarts UCB1 at every epoch. Epochs are measured in time steps, not in rewards. The warm start,
+    and rewards of decisions in earlier epochs, only set the scale.
 
     Args:
-        alpha: Smoothness of the mean near its maximum.
-        scale: sigma of the noise; by default the problem's, or the standard deviation of the
-            rewards so far.
+        alpha: Smoothness alpha of the mean near its maximum.
+        scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
+            if that is unknown or 0, the standard deviation of the rewards so far.
     """
 
     name = "cab1"
@@ -51,7 +52,7 @@ class CAB1(UCB1):
         super().__init__(problem, rng, scale=scale)
 
     def start(self) -> None:
-        """Discretise the box for this epoch."""
+        """Discretise the box for the current epoch, and start UCB1 without rewards."""
         self._cut()
         super().start()
 
@@ -63,7 +64,7 @@ class CAB1(UCB1):
         self.n_arms = len(self._arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Begin the next epoch if it is time, then as UCB1."""
+        """Start the next epoch if the current epoch has ended, then choose as UCB1."""
         if self._begin is None:
             self._begin = t
         while t >= self._begin + 2**self._epoch:
@@ -73,6 +74,6 @@ class CAB1(UCB1):
         return super().choose(t, observation)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's mean, if the decision was made in this epoch."""
+        """Update the mean of the arm if the decision was made in the current epoch."""
         if self._begin is not None and t >= self._begin:
             super().learn(arm, reward, t)

@@ -12,11 +12,11 @@ from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.arms.rewards import Means
 
 FORGOTTEN, LARGE = 1e-200, 1e100
-"""Weight below which a reward is ignored, and the largest weight."""
+"""Weight below which a reward is ignored, and largest stored weight."""
 
 
 class DUCB(ArmAgent):
-    """Discounted UCB: UCB in which a reward of k steps ago counts gamma^k.
+    """Discounted UCB: UCB in which a reward from k steps ago has the weight gamma^k.
 
     Pseudo-code::
 
@@ -24,18 +24,19 @@ class DUCB(ArmAgent):
         N[a], mean[a] <- discounted by gamma per step;  N <- sum_a N[a]
         a_t <- argmax_a mean[a] + 2 B sqrt(xi log N / N[a])
 
-    Reference: [@garivier2011upper]: gamma = 1 - sqrt(U / T) / 4 for U changes, here U = 1, and
-    xi > 1/2. The default xi = 0.6 is common in later comparisons; the value of the paper's own
-    simulations could not be confirmed.
+    Reference: [@garivier2011upper], with gamma = 1 - sqrt(U / T) / 4 for U changes (U = 1 here),
+    and xi > 1/2. The default xi = 0.6 is common in later comparisons; we could not confirm the
+    value in the paper's simulations.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
-    sigma, the width of bounded rewards of the same sub-Gaussian scale. Steps are counted by the
-    clock, so that a late reward counts as much as if it had come in time.
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
+    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. The weight
+    of a reward depends on the time of its decision, so a late reward has the same weight as a
+    reward without delay.
 
     Args:
-        gamma: Discount per step.
-        xi: Exploration.
-        common: Those of :class:`ArmAgent`.
+        gamma: Discount gamma per step; by default 1 - 1 / (4 sqrt(T)) for the horizon T.
+        xi: Factor xi of exploration.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     name = "d-ucb"
@@ -56,15 +57,15 @@ class DUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin without rewards.
+        """Start without rewards.
 
-        Weights gamma^(zero - t) grow with time, so that old sums need not be rescaled; ``zero`` is
-        moved before the weights become too large.
+        The stored weights gamma^(zero - t) grow with time, so that old sums need not be rescaled.
+        ``zero`` is moved before the weights become too large.
         """
         self._means, self._now, self._zero = Means(self.n_arms), -math.inf, -math.inf
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an untried arm, or the greatest bound."""
+        """Return an untried arm, or the arm with the greatest bound."""
         means, now, n = self._means, self._now, 0.0
         if not means.untried:
             now = now if now > t - 1.0 else t - 1.0
@@ -76,7 +77,7 @@ class DUCB(ArmAgent):
         return self.highest_bound(means, 2.0 * self.scale.width * spread)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add the reward by the time of its decision, however late it comes."""
+        """Add the reward with the weight for the time of its decision, even if it is late."""
         if t > self._now:
             self._now = t
         if t - self._zero > self._most:
@@ -86,6 +87,6 @@ class DUCB(ArmAgent):
             self._means.add(arm, reward, weight)
 
     def _move(self, t: float) -> None:
-        """Begin to count the weights at time t."""
+        """Rescale the stored weights, so that a reward of time t has the weight 1."""
         self._means.fade(self._gamma ** (t - self._zero), FORGOTTEN)
         self._zero = t

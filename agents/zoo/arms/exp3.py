@@ -22,18 +22,20 @@ class Exp3S(ArmAgent):
         x <- unit(y_t) / p[a_t]
         w[a] <- w[a] exp(gamma x 1[a = a_t] / K) + e alpha / K;  w <- w / sum(w)
 
-    Reference: [@auer2002nonstochastic], Section 8: alpha = 1 / T and, the number of switches of the
-    best arm not being known, gamma = min{1, sqrt(K log(K T) / T)} (Corollary 8.2); with a bound
-    S on it, gamma = min{1, sqrt(K (S log(K T) + e) / ((e - 1) T))} (Corollary 8.3).
+    Reference: [@auer2002nonstochastic], Section 8, with alpha = 1 / T. If the number of switches of
+    the best arm is unknown, gamma = min{1, sqrt(K log(K T) / T)} (Corollary 8.2). With a bound S on
+    this number, gamma = min{1, sqrt(K (S log(K T) + e) / ((e - 1) T))} (Corollary 8.3).
 
-    Deviations from the paper: rewards are brought into [0, 1] by their range so far, or, where mean
-    and deviation are known, by two deviations about the mean; what lies outside is cut off. A
-    reward is weighted by the probability of its arm when it comes, which is that of the decision
-    unless it comes late. Weights are normalised, which changes no probability.
+    Deviations from the paper: rewards are rescaled to [0, 1]. If the problem states their scale and
+    noise, the rescaled interval is two standard deviations on either side of their mean; otherwise,
+    it is the range of the rewards so far. Values outside the interval are clipped. The reward is
+    divided by the probability of its arm at the time when the reward arrives. Unless the reward is
+    late, this is the probability at the decision. Weights are normalised, which does not change the
+    probabilities.
 
     Args:
-        switches: S, how often the best arm changes, if it is known.
-        box_arms: Number of points of a box.
+        switches: Bound S on the number of switches of the best arm; None if it is unknown.
+        box_arms: Number of points to which a box is discretised.
     """
 
     name = "exp3-s"
@@ -50,7 +52,7 @@ class Exp3S(ArmAgent):
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:
-        """Begin with equal weights."""
+        """Start with equal weights."""
         k, horizon = self.n_arms, self.horizon
         self._weight = np.full(k, 1.0 / k)
         self._share = math.e / (k * horizon)
@@ -61,7 +63,7 @@ class Exp3S(ArmAgent):
         self._gamma = min(1.0, math.sqrt(square))
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return a draw from the probabilities."""
+        """Return an arm drawn from the probabilities."""
         up_to = np.cumsum(self._probability())
         return min(int(np.searchsorted(up_to, self._rng.random(), "right")), self.n_arms - 1)
 
@@ -77,7 +79,7 @@ class Exp3S(ArmAgent):
 
 
 class RExp3(Exp3S):
-    """Rexp3: Exp3 that starts again at the end of every batch.
+    """Rexp3: Exp3 that restarts at the end of every batch.
 
     Pseudo-code::
 
@@ -86,18 +88,20 @@ class RExp3(Exp3S):
         p[a] <- (1 - gamma) w[a] + gamma / K;  a_t ~ p
         w[a_t] <- w[a_t] exp(gamma unit(y_t) / (p[a_t] K));  w <- w / sum(w)
 
-    Reference: [@besbes2014stochastic], [@besbes2019optimal]: D and gamma as in Theorem 2, V being
-    a bound on the total variation of the best mean. A season makes V grow with T; it is unknown
-    to an agent, so the default is V = 3. (That it is the value of the paper's simulations could
-    not be confirmed.)
+    Reference: [@besbes2014stochastic], [@besbes2019optimal]. D and gamma are those of Theorem 2,
+    where V is a bound on the total variation of the best mean. With a season, V grows with T. An
+    agent does not know V, so the default is V = 3. (We could not confirm that the paper's
+    simulations use this value.)
 
-    Deviations from the paper: rewards are brought into [0, 1] by their range so far, or, where mean
-    and deviation are known, by two deviations about the mean; what lies outside is cut off. A
-    reward for a decision of an earlier batch is ignored. Batches are counted by the clock.
+    Deviations from the paper: rewards are rescaled to [0, 1]. If the problem states their scale and
+    noise, the rescaled interval is two standard deviations on either side of their mean; otherwise,
+    it is the range of the rewards so far. Values outside the interval are clipped. A reward is
+    ignored if its decision was made in an earlier batch. Batches are measured in time steps, not in
+    rewards.
 
     Args:
-        variation: V, on the scale of [0, 1].
-        box_arms: Number of points of a box.
+        variation: Bound V on the total variation, for rewards in [0, 1].
+        box_arms: Number of points to which a box is discretised.
     """
 
     name = "rexp3"
@@ -114,7 +118,7 @@ class RExp3(Exp3S):
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:
-        """Begin with equal weights, and compute the length of a batch."""
+        """Start with equal weights, and compute the length of a batch."""
         k = self.n_arms
         self._weight, self._share = np.full(k, 1.0 / k), 0.0
         self._begin: float | None = None
@@ -124,7 +128,7 @@ class RExp3(Exp3S):
         self._gamma = min(1.0, math.sqrt(hard / ((math.e - 1.0) * self._batch)))
 
     def choose(self, t: float, observation: Array) -> int:
-        """Begin a new batch if it is time, then draw."""
+        """Start a new batch if the current batch has ended, then draw an arm."""
         if self._begin is None:
             self._begin = t
         elif t >= self._begin + self._batch:
@@ -133,6 +137,6 @@ class RExp3(Exp3S):
         return super().choose(t, observation)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Raise the weight of the arm, if the decision was made in this batch."""
+        """Raise the weight of the arm if the decision was made in the current batch."""
         if self._begin is None or t >= self._begin:
             super().learn(arm, reward, t)

@@ -1,4 +1,4 @@
-"""The best arm after one trial of each."""
+"""Best arm so far, after one trial of each arm."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from agents.zoo.arms.rewards import Means
 
 
 class Fixed(ArmAgent):
-    """The best arm so far, after trying each once: what ignoring time and chance costs.
+    """Best arm so far, after one trial of each arm: a baseline that ignores time and chance.
 
     Pseudo-code::
 
         try every arm once
         then a_t <- argmax_a mean[a]
 
-    Deviations from the paper: there is no paper. A box is cut into ``box_arms`` points.
+    Deviations from the paper: this baseline does not come from a paper. A box is discretised to
+    ``box_arms`` points.
 
     Args:
-        box_arms: Number of points of a box.
+        box_arms: Number of points to which a box is discretised.
     """
 
     name = "fixed"
@@ -28,13 +29,13 @@ class Fixed(ArmAgent):
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:
-        """Begin without any rewards."""
+        """Start without rewards."""
         self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an untried arm, or the best so far."""
+        """Return an untried arm, or the arm with the greatest mean so far."""
         return self.highest_bound(self._means, 0.0)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's mean; order and delay do not matter."""
+        """Update the mean of the arm; the order and the delay of rewards do not matter."""
         self._means.add(arm, reward)

@@ -1,4 +1,4 @@
-"""Find each arm's period by Fourier analysis, then keep a bandit for each phase."""
+"""Bandit that finds the period of each arm by Fourier analysis, then runs UCB per phase."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from agents.checks import at_least_one, share
 from agents.zoo.arms.arm_agent import ArmAgent
 
 MAX_PERIOD = 500
-"""Longest period that is searched for."""
+"""Longest period that can be found."""
 
 
 class FourierPeriodUCB(ArmAgent):
-    """Chen, Wang and Wang's two stages: each arm's period from its spectrum, then UCB per phase.
+    """Fourier-Period-UCB: the period of each arm from its spectrum, then UCB for each phase.
 
     Pseudo-code::
 
@@ -29,22 +29,23 @@ class FourierPeriodUCB(ArmAgent):
         stage two: p_a <- t mod T_a
             a_t <- argmax_a mean[a, p_a] + sigma sqrt(2 log t / n[a, p_a]), untried cells first
 
-    Reference: [@chen2020learning]: unknown periods, whole numbers, one for each arm. The problem's
-    season is not used.
+    Reference: [@chen2020learning], two stages for unknown periods that are whole numbers, one for
+    each arm. The problem's season is not used.
 
-    Deviations from the paper: the text of its algorithms was not available; their outline follows
-    the abstract and the introduction, and the constants are ours. n = sqrt T, the order at which
-    stage one costs no more than the paper's bound, but at most half of the run for all arms
-    together, so that for many arms and short runs periods cannot be estimated. Frequencies are
-    fractions j / q with q <= n / 2, taken one after the other and fitted away by least squares,
-    while the largest response exceeds sigma^2 log(M / level) for M fractions: white noise does so
-    with probability ``level``. Among responses with insignificant differences, the one with
-    the shortest total period is chosen. Stage two takes a width of sigma sqrt(2 log n / n), half of
-    what `ucb1` has here. A box is cut into points.
+    Deviations from the paper: the text of the paper's algorithms was not available. Their outline
+    follows the abstract and the introduction, and the constants are ours. The length n of stage one
+    is sqrt T, the order at which stage one costs no more than the paper's bound. Stage one uses at
+    most half of the run in total, so with many arms and short runs periods cannot be estimated. The
+    candidate frequencies are the fractions j / q with q <= n / 2. They are selected one after the
+    other, and each is removed from the rewards by least squares, while the largest response exceeds
+    sigma^2 log(M / level) for M fractions. White noise exceeds this threshold with a probability of
+    at most ``level``. Among responses that do not differ significantly, the one with the shortest
+    total period is selected. Stage two has a width of sigma sqrt(2 log n / n), half of the width of
+    ``ucb1`` in this package. A box is discretised to ``box_arms`` points.
 
     Args:
-        stage_one: n; by default the rule above.
-        level: Probability of seeing a period where there is none.
+        stage_one: Number n of choices of each arm in stage one; by default the rule above.
+        level: Upper bound on the probability of finding a period in white noise.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
@@ -64,7 +65,7 @@ class FourierPeriodUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin without rewards and periods."""
+        """Start without rewards and periods."""
         half = self.horizon // (2 * self.n_arms)
         rule = max(1, min(math.ceil(math.sqrt(self.horizon)), half))
         self.stage_one = rule if self._given is None else int(self._given)
@@ -74,7 +75,7 @@ class FourierPeriodUCB(ArmAgent):
         self._cells: list[Array] = []  # for each arm: counts and sums, shape (2, T_a)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return stage one in turn, then the most promising arm at this time."""
+        """Return the arms in turn during stage one, then the arm with the greatest bound."""
         self._first = t if self._first is None else self._first
         turn = int((t - self._first) // self.stage_one)
         if not self.periods and 0 <= turn < self.n_arms:
@@ -92,7 +93,7 @@ class FourierPeriodUCB(ArmAgent):
         )
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Note the reward, in its phase if that is known; order and delay do not matter."""
+        """Record the reward, by phase if the periods are known; order and delay do not matter."""
         if self.periods:
             self._count(arm, reward, t)
         else:
@@ -117,7 +118,7 @@ class FourierPeriodUCB(ArmAgent):
 
 
 def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) -> int:
-    """Return the period of y at times t, or 1 if no frequency exceeds noise of deviation sigma."""
+    """Return the period of y at times t; 1 if no frequency stands out from noise of this sigma."""
     steps, longest = np.floor(t).astype(int), min(len(t) // 2, MAX_PERIOD)
     j, q = fractions_up_to(longest)
     if not len(q) or sigma <= 0:
@@ -126,10 +127,11 @@ def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) ->
     period, basis = 1, np.ones((len(t), 1))
     for _ in range(longest):
         rest = y - basis @ np.linalg.lstsq(basis, y, rcond=None)[0]
-        # White noise has a response of Exponential(1).
+        # For white noise, a response has the distribution Exponential(1).
         response = _power(steps, rest, longest) / (len(t) * sigma**2)
         if response.max() < threshold:
             break
+        # Responses that are smaller than the largest one by less than -log(level) are ties.
         ties = np.flatnonzero(response > response.max() + math.log(level))
         best = min(ties, key=lambda i: (math.lcm(period, int(q[i])), -response[i]))
         if math.lcm(period, int(q[best])) > longest:
@@ -142,7 +144,7 @@ def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) ->
 
 @lru_cache(maxsize=8)
 def fractions_up_to(longest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return all j / q in lowest terms with 0 < j / q <= 1/2 and q <= longest, by q and then j."""
+    """Return all j / q in lowest terms with 0 < j / q <= 1/2 and q <= longest, sorted by q, j."""
     q = np.repeat(np.arange(2, longest + 1), np.arange(2, longest + 1) // 2)
     j = np.concatenate([np.arange(1, p // 2 + 1) for p in range(2, longest + 1)] or [q])
     lowest = np.gcd(j, q) == 1
@@ -150,9 +152,10 @@ def fractions_up_to(longest: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _power(steps: NDArray[np.int64], y: Array, longest: int) -> Array:
-    """Return |sum y exp(-2 pi i t j / q)|^2 for the fractions above: only t mod q matters."""
+    """Return |sum y exp(-2 pi i t j / q)|^2 for the fractions of ``fractions_up_to(longest)``."""
     parts = []
     for q in range(2, longest + 1):
+        # Only t mod q matters, so rewards with equal remainders are added up first.
         folded = np.bincount(steps % q, weights=y, minlength=q)
         power = np.square(np.abs(np.fft.rfft(folded)[1:]))
         parts.append(power[np.gcd(np.arange(1, len(power) + 1), q) == 1])

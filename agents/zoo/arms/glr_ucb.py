@@ -13,10 +13,11 @@ from agents.checks import one_of, positive, share
 from agents.zoo.arms.arm_agent import ArmAgent
 
 MAX_FORCED_SHARE = 0.5
+"""Maximum of alpha, the share of forced exploration."""
 
 
 class GLRUCB(ArmAgent):
-    """GLR-klUCB: kl-UCB, some forced exploration, and a test for a change after every reward.
+    """GLR-klUCB: kl-UCB with forced exploration and a test for a change after every reward.
 
     Pseudo-code::
 
@@ -26,27 +27,30 @@ class GLRUCB(ArmAgent):
         if max_s s (n_a - s) / n_a (mean[:s] - mean[s:])^2 / (2 sigma^2) > log(n_a^(3/2) / delta):
             forget the rewards of a_t ("local") or of all arms ("global")
 
-    Reference: [@besson2022efficient]; alpha_0 = sqrt(K log T / T), delta = 1 / sqrt(T), this
-    threshold and local restarts as in the authors' own code (PiecewiseStationaryBandits, in Julia).
+    Reference: [@besson2022efficient]. The values alpha_0 = sqrt(K log T / T) and
+    delta = 1 / sqrt(T), the threshold and the local restarts are those of the authors' code
+    (PiecewiseStationaryBandits, in Julia).
 
-    Deviations from the paper: the divergence is that of Gaussian rewards (the code has both); the
-    test is made after every reward and for every s, where the code skips some of both to save time.
-    alpha is at most 1/2: after many restarts nothing but forced exploration would be left. Late
-    rewards are taken in the order in which they come.
+    Deviations from the paper: the divergence is that of Gaussian rewards (the authors' code has
+    both this divergence and the paper's). The test is made after every reward and for every s,
+    whereas the authors' code skips some rewards and some s to save time. The share alpha is at most
+    1/2, because otherwise forced exploration would replace all other choices after many restarts.
+    Late rewards are processed in the order in which they arrive.
 
-    SMPyBandits, by one of the authors, differs. Given the horizon and the number of changes, its
-    alpha is a tenth of sqrt(K changes log T / T) and does not grow with restarts. Its threshold is
-    log(3 n_a^(3/2) / delta), it skips rewards and values of s in the test, keeps the rewards since
-    the likely change, and draws forced choices at random. Its lower regret is that of less forced
-    exploration: with a tenth of it this agent comes near, and SMPyBandits with ten times its own
-    has more than this one; the other differences change little (measured beside
-    SMPyBandits).
+    SMPyBandits, a library by one of the authors, is different. It is given the horizon and the
+    number of changes. Its alpha is a tenth of sqrt(K changes log T / T) and does not grow with
+    restarts. Its threshold is log(3 n_a^(3/2) / delta). It skips rewards and values of s in the
+    test, keeps the rewards since the likely change, and draws forced choices at random. SMPyBandits
+    has a lower regret because it explores less by force: with a tenth of the forced exploration,
+    this agent has nearly the same regret, and with ten times its default, SMPyBandits has more
+    regret than this agent. The other differences change little (measured by running both
+    implementations).
 
     Args:
-        restart: "local" or "global".
-        delta: Probability of a false alarm.
+        restart: Scope of a restart: "local" for the changed arm, "global" for all arms.
+        delta: Probability of a false alarm; by default 1 / sqrt(T).
         exploration: Factor of alpha_0; SMPyBandits has 0.1.
-        common: Those of :class:`ArmAgent`.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     name = "glr-ucb"
@@ -67,14 +71,14 @@ class GLRUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin without rewards and restarts."""
+        """Start without rewards and restarts."""
         self.restarts = 0
         self._count, self._total = [0] * self.n_arms, [0.0] * self.n_arms
         self._age = [0] * self.n_arms
         self._sums = [np.zeros(8) for _ in range(self.n_arms)]
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the next arm in turn now and then, otherwise the greatest bound."""
+        """Return the next arm of forced exploration, or the arm with the greatest bound."""
         k, horizon = self.n_arms, max(self.horizon, 2)
         alpha = self._exploration * math.sqrt(k * math.log(horizon) / horizon * (1 + self.restarts))
         turn = int(t % math.floor(k / min(alpha, MAX_FORCED_SHARE)))
@@ -87,7 +91,7 @@ class GLRUCB(ArmAgent):
         return self.best_of([s / n + sigma * math.sqrt(2.0 * log(age) / n) for n, s, age in rows])
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's mean, and forget it if it has changed."""
+        """Update the mean of the arm, and restart if a change is detected."""
         self._age = [age + 1 for age in self._age]
         self._total[arm] += reward
         n = self._count[arm] = self._count[arm] + 1

@@ -12,10 +12,11 @@ from agents.checks import number, one_of
 from agents.zoo.arms.ucb1 import UCB1
 
 HALVINGS = 30
+"""Number of halvings in the bisection for a bound."""
 
 
 class KLUCB(UCB1):
-    """kl-UCB: the largest mean that the rewards so far do not rule out.
+    """kl-UCB: the arm with the largest mean that the rewards so far do not rule out.
 
     Pseudo-code::
 
@@ -23,21 +24,23 @@ class KLUCB(UCB1):
         f <- log n + c log log n,   n = sum_a n[a]
         a_t <- argmax_a max{ q : n[a] d(mean[a], q) <= f }
 
-    Reference: [@cappe2013kullback], [@garivier2011klucb], whose authors recommend c = 0 in
-    practice (their theorems have c = 3). For the default ``divergence`` "gaussian" d(p, q) =
-    (p - q)^2 / (2 sigma^2), so that the bound is mean + sigma sqrt(2 f / n[a]): half as wide as
-    that of UCB1. "bernoulli" is for bounded rewards.
+    Reference: [@cappe2013kullback], [@garivier2011klucb]. The authors recommend c = 0 in practice;
+    their theorems have c = 3. The default ``divergence``, "gaussian", is
+    d(p, q) = (p - q)^2 / (2 sigma^2). The bound is then mean + sigma sqrt(2 f / n[a]), and its
+    width is half that of UCB1. The divergence "bernoulli" is for bounded rewards.
 
-    Deviations from the paper: rewards may have any scale. "gaussian" divides by their sigma.
-    "bernoulli" brings means into [0, 1] by the range of the rewards so far, or, where mean and
-    deviation are known, by two deviations about the mean, and cuts off what lies outside.
+    Deviations from the paper: rewards may have any scale. The divergence "gaussian" measures
+    differences in units of sigma. For the divergence "bernoulli", rewards are rescaled to [0, 1].
+    If the problem states their scale and noise, the rescaled interval is two standard deviations on
+    either side of their mean; otherwise, it is the range of the rewards so far. Values outside the
+    interval are clipped.
 
     Args:
-        divergence: "gaussian" or "bernoulli".
-        c: Weight of log log n.
-        scale: sigma of the noise; by default the problem's, or the standard deviation of the
-            rewards so far.
-        box_arms: Number of points of a box.
+        divergence: Divergence d: "gaussian" or "bernoulli".
+        c: Factor c of log log n.
+        scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
+            if that is unknown or 0, the standard deviation of the rewards so far.
+        box_arms: Number of points to which a box is discretised.
     """
 
     name = "kl-ucb"
@@ -57,13 +60,13 @@ class KLUCB(UCB1):
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an untried arm, or the greatest bound."""
+        """Return an untried arm, or the arm with the greatest bound."""
         level = self._level()
         if self._divergence == "gaussian" or self._means.untried:
             return self.highest_bound(self._means, self.scale.sigma * math.sqrt(2.0 * level))
         count = np.array(self._means.count)
         low, high = self.scale.interval
-        mean = (np.array(self._means.mean) - low) / max(high - low, 1e-300)
+        mean = (np.array(self._means.mean) - low) / max(high - low, 1e-300)  # avoids 0 / 0
         return self.best_of(bernoulli_bound(np.clip(mean, 0.0, 1.0), level / count))
 
     def _level(self) -> float:
@@ -73,7 +76,7 @@ class KLUCB(UCB1):
 
 def bernoulli_bound(mean: Array, level: Array) -> Array:
     """Return the largest q with kl(mean, q) <= level, by bisection."""
-    tiny = 1e-15
+    tiny = 1e-15  # keeps the logarithms finite
     p = np.clip(mean, tiny, 1.0 - tiny)
     allowed = level - p * np.log(p) - (1.0 - p) * np.log1p(-p)
     low, high = p, np.full_like(p, 1.0 - tiny)

@@ -16,18 +16,21 @@ from agents.zoo.arms.rewards import Means
 
 
 def average_regret(n_arms: int, t: float) -> float:
-    """Return rho(t), the regret of UCB1 per step over t steps up to constants, on [0, 1]."""
+    """Return rho(t), the average regret of UCB1 over t steps, for rewards in [0, 1].
+
+    Constant factors are left out.
+    """
     return math.sqrt(n_arms / t) + n_arms / t
 
 
 def doubt(n_arms: int, t: float, horizon: int) -> float:
-    """Return D(t) = 6 (log2 T + 2) log(T / delta) rho(t), delta = 1 / T, for rewards in [0, 1]."""
+    """Return D(t) = 6 (log2 T + 2) log(T / delta) rho(t), where delta = 1 / T."""
     factor = 6.0 * (math.log2(horizon) + 2.0) * 2.0 * math.log(horizon)
     return factor * average_regret(n_arms, t)
 
 
 class Master(ArmAgent):
-    """MASTER with UCB1: instances of many lengths at once, and a new start when they disagree.
+    """MASTER with UCB1: instances on many time scales, and a restart when their rewards disagree.
 
     Pseudo-code::
 
@@ -39,34 +42,35 @@ class Master(ArmAgent):
             restart at n = 0 if a UCB1 of 2^m steps ends and the mean of y in them >= U + 9 D(2^m),
                 or if the mean of min(f - y, B) in the block >= 3 D(N)
 
-    Here rho(t) = sqrt(K / t) + K / t for K arms is what UCB1 loses per step in t steps, up to
-    constants, and D(t) = 12 (log2 T + 2) log(T) B rho(t) for T steps, times ``detector``. The bound
-    of an arm is mean[a] + B sqrt(2 log n / n[a]) over the n rewards of the instance, and infinite
-    for an arm that the instance has not tried. The instance of the whole block (m = n) is always
-    scheduled.
+    Here rho(t) = sqrt(K / t) + K / t for K arms is the regret of UCB1 per step in t steps, up to
+    constant factors. D(t) is 12 (log2 T + 2) log(T) B rho(t) for T steps, times ``detector``. The
+    bound of an arm is mean[a] + B sqrt(2 log n / n[a]), where n is the number of rewards of the
+    instance. The bound is infinite for an arm that the instance has not tried. The instance of the
+    whole block (m = n) is always scheduled.
 
-    Reference: [@wei2021nonstationary]. It stands here for [@luo2018efficient] and [@chen2019new] as
-    well: without contexts those methods, too, run a bandit at many scales and restart on a test of
-    its losses; MASTER needs neither the number nor the size of the changes and has the better
-    bound, so one of the three is enough. D is the paper's rho with a hat, 6 (log2 T + 2) log(T /
-    delta) rho, for delta = 1 / T. That rho has no logarithms, and this delta, are choices of ours:
-    the constants of the paper could not be confirmed.
+    Reference: [@wei2021nonstationary]. In this package, MASTER also represents [@luo2018efficient]
+    and [@chen2019new]. Without contexts, the methods of these two papers also run a bandit on many
+    time scales and restart after a test of the losses of this bandit. MASTER needs neither the
+    number nor the size of the changes and has the better bound, so only MASTER is implemented. D is
+    the paper's rho with a hat, 6 (log2 T + 2) log(T / delta) rho, for delta = 1 / T. This delta and
+    a rho without logarithms are our choices, because the constants of the paper could not be
+    confirmed.
 
-    [@gerogiannis2024prior] finds that the tests cannot fire at practical horizons. That is so here:
-    on rewards in [0, 1], where B = 1, a mean cannot differ by more than 1, and with two arms 9 D
-    and 3 D stay above 1 for all horizons below 10^9. ``detector`` shrinks D for those who want to
-    see it fire; at 512 steps, two arms and a factor of 1/500 it does, but in a still world as early
-    as in one that changes.
+    [@gerogiannis2024prior] finds that the tests cannot fire at practical horizons. This agent
+    confirms the finding: with rewards in [0, 1], B is 1 and two means differ by at most 1, but with
+    two arms 9 D and 3 D exceed 1 for all horizons below 10^9. A small ``detector`` reduces D, so
+    that the tests can be observed. With 512 steps, two arms and a factor of 1/500 the tests fire,
+    but they fire as early in a world without changes as in a world with changes.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
-    sigma, the width of bounded rewards of the same sub-Gaussian scale. No f - y counts for more
-    than B. Nothing is tested before sigma is known, or ten rewards are. Steps are counted by the
-    clock; a late reward goes to the instance that made the decision while it lasts. The warm start
-    sets the scale only.
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
+    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Each f - y
+    counts for at most B. The tests start when sigma is known or estimated from ten rewards. Blocks
+    are measured in time steps, not in rewards. A late reward is passed to the instance that made
+    its decision, as long as this instance runs. The warm start sets only the scale.
 
     Args:
-        detector: A factor of D, the size that a test asks for.
-        common: Those of :class:`ArmAgent`.
+        detector: Factor of D, the difference at which a test fires.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     name = "master"
@@ -77,7 +81,7 @@ class Master(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin without scheduled instances."""
+        """Start without scheduled instances."""
         self.restarts, self._order, self._begin = 0, -1, None  # type: tuple[int, int, float | None]
         self._scheduled: list[NDArray[np.bool_]] = []
         self._which: list[int] = []
@@ -87,7 +91,7 @@ class Master(ArmAgent):
 
     def _block(self, t: float) -> None:
         """Schedule the next block, which begins at time t."""
-        # No block is longer than the horizon, unless time jumps.
+        # Blocks double in length, so within the horizon this limit matters only if time jumps.
         longest = math.ceil(math.log2(self._horizon))
         self._order, self._begin = min(self._order + 1, longest), t
         n, k = self._order, self.n_arms
@@ -101,12 +105,12 @@ class Master(ArmAgent):
         self._lowest, self._excess, self._n_rewards = math.inf, 0.0, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the choice of the shortest instance that runs."""
+        """Return the choice of the shortest running instance."""
         if self._begin is None or t >= self._begin + 2**self._order or t < self._begin:
             self._block(t)
         step = self._step(t)
         order = self._active(step)
-        if self._which[order] != step >> order:  # a fresh instance begins
+        if self._which[order] != step >> order:  # a new instance begins
             self._which[order] = step >> order
             self._means[order] = Means(self.n_arms)
         means = self._means[order]
@@ -144,7 +148,7 @@ class Master(ArmAgent):
         return self._detector * self.scale.width * doubt(self.n_arms, t, self._horizon)
 
     def _better(self, step: int) -> bool:
-        """Return whether a finished instance gained more than any bound of the block (test 1)."""
+        """Return whether the rewards of a finished instance are too high for its block (test 1)."""
         for m in range(self._order + 1):
             if (step + 1) % 2**m:
                 break
@@ -155,5 +159,5 @@ class Master(ArmAgent):
         return False
 
     def _worse(self) -> bool:
-        """Return whether the block gained less than its bounds (test 2)."""
+        """Return whether the rewards of the block are too low for its bounds (test 2)."""
         return self._excess / self._n_rewards >= 3.0 * self._doubt(self._n_rewards)

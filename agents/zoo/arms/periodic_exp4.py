@@ -16,11 +16,11 @@ from agents.zoo.gp.prior import longest_period
 MAX_OPEN_DECISIONS = 1_000
 """Number of decisions whose probabilities are stored until their rewards arrive."""
 MIN_CHANCE = 1e-6
-"""Least probability by which a reward is divided: others may have chosen the arm."""
+"""Lower limit of a divisor: the probability of an arm that another policy chose may be tiny."""
 
 
 class PeriodicEXP4(ArmAgent):
-    """Periodic EXP4: EXP4 whose experts are all ways of choosing with a period of at most P.
+    """Periodic EXP4: EXP4 whose experts are all schedules with a period of at most P.
 
     Pseudo-code::
 
@@ -31,19 +31,23 @@ class PeriodicEXP4(ArmAgent):
         w[f, t mod f, a_t] += gamma y / (K p_{a_t}) for each f
         gamma = min{1, sqrt(K log N / T)},  N = sum_f K^f experts
 
-    Reference: [@oh2019periodic]: its example of all periods up to P, and its trick of summing over
-    exponentially many experts. gamma and the update are those of the authors' code.
+    Reference: [@oh2019periodic], for its example with all periods up to P, and for its efficient
+    sum over exponentially many experts. The rate gamma and the update are those of the authors'
+    code.
 
     Deviations from the paper: the authors' code replaces sums of exponentials by their largest
-    term; here they are exact. EXP4 as first written mixes a share gamma of uniform choice in. The
-    authors' code does not, nor is it done here: with K log N > T, the usual case here, all choices
-    would be random. Rewards are brought into [0, 1] by their range so far, or, where mean and
-    deviation are known, by two deviations about the mean; what lies outside is cut off. A late
-    reward is weighted by the probability at its decision, if that is among the last thousand.
+    term; here the sums are exact. In its original form, EXP4 mixes a share gamma of uniform choices
+    into the probabilities. Neither the authors' code nor this agent does so: with K log N > T, the
+    usual case here, all choices would be random. Rewards are rescaled to [0, 1]. If the problem
+    states their scale and noise, the rescaled interval is two standard deviations on either side of
+    their mean; otherwise, it is the range of the rewards so far. Values outside the interval are
+    clipped. A late reward is divided by the probability at its decision if this decision is among
+    the last thousand, otherwise by the present probability.
 
     Args:
-        max_period: P; by default the problem's main season, rounded up, or 24 if it is unknown.
-        gamma: The rate of learning; by default the formula.
+        max_period: Longest period P, at most 336. The default is the problem's main period, rounded
+            up, or 24 if it is unknown.
+        gamma: Learning rate gamma; by default min{1, sqrt(K log N / T)}.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
@@ -63,11 +67,11 @@ class PeriodicEXP4(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin with equal weights of all experts."""
+        """Start with equal weights of all experts."""
         self._periods = np.arange(1, self.longest + 1)
         self._rows = np.arange(self.longest)
         self._weight = np.zeros((self.longest, self.longest, self.n_arms))
-        self._log_sum = np.zeros((self.longest, self.longest))  # log Z; 0 where there is no phase
+        self._log_sum = np.zeros((self.longest, self.longest))  # log Z; 0 in cells without a phase
         for row, period in enumerate(self._periods):
             self._log_sum[row, :period] = math.log(self.n_arms)
         log_experts = float(log_sum_exp(self._log_sum.sum(axis=1), axis=0))
@@ -76,14 +80,14 @@ class PeriodicEXP4(ArmAgent):
         self._asked_at, self._asked = np.zeros(0), np.zeros((0, self.n_arms))
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return a draw from the experts' advice, which is noted until the reward comes."""
+        """Return an arm drawn from the advice of the experts, and store the probabilities."""
         chance = self.probabilities(t)
         self._asked_at = np.append(self._asked_at, t)[-MAX_OPEN_DECISIONS:]
         self._asked = np.vstack([self._asked, chance])[-MAX_OPEN_DECISIONS:]
         return int(self._rng.choice(self.n_arms, p=chance))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Reward the experts that would have chosen so."""
+        """Reward the experts that would have chosen this arm."""
         open_decisions = np.flatnonzero(self._asked_at == t)
         chance = self._asked[open_decisions[-1]] if len(open_decisions) else self.probabilities(t)
         self._asked_at = np.delete(self._asked_at, open_decisions[-1:])
@@ -107,7 +111,7 @@ class PeriodicEXP4(ArmAgent):
 
 
 def log_sum_exp(values: Array, *, axis: int) -> Array:
-    """Return the log of a sum of exponentials, faster than SciPy's for a few values."""
+    """Return the logarithm of a sum of exponentials, faster than SciPy for a few values."""
     top = values.max(axis=axis, keepdims=True)
     total = np.log(np.exp(values - top).sum(axis=axis, keepdims=True)) + top
     result: Array = total.squeeze(axis=axis)

@@ -9,7 +9,7 @@ from agents.zoo.arms.phase_ucb import PhaseUCB
 
 
 class PhaseTS(PhaseUCB):
-    """Gaussian Thompson sampling kept separately for every phase of the season.
+    """Gaussian Thompson sampling with separate statistics for every phase of the season.
 
     Pseudo-code::
 
@@ -20,23 +20,24 @@ class PhaseTS(PhaseUCB):
 
     Reference: [@russo2018tutorial] for Thompson sampling with Gaussian rewards.
 
-    Deviations from the paper: this is none of the paper's methods. With ``phase-ucb`` it is the
-    reference for what sharing between phases and actions is worth. Where mean, deviation and noise
-    of all rewards are known, the prior N(m_0, s^2) has this mean, and the variance of deviation and
-    noise together. Otherwise m_0 is the middle of the rewards so far, and s a quarter of their
-    range. A box is cut into ``box_arms`` points.
+    Deviations from the paper: this agent is not one of the paper's methods. Like ``phase-ucb``, it
+    is a baseline that shows the value of sharing information between phases and between actions. If
+    the problem states the scale and the noise of the rewards, m_0 is their mean, and s^2 is the sum
+    of the variance of the mean rewards and the variance of the noise. Otherwise, m_0 is the middle
+    of the range of the rewards so far, and s is a quarter of this range. A box is discretised to
+    ``box_arms`` points.
 
-    Args: those of :class:`PhaseUCB`.
+    Args: the arguments of :class:`PhaseUCB`.
     """
 
     name = "phase-ts"
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the best arm of a world drawn from the beliefs at this phase."""
+        """Return the arm with the greatest draw from the posteriors at this phase."""
         count, total = (table[self._phase(t)] for table in (self._count, self._total))
         low, high = self.scale.interval
         middle, prior = (low + high) / 2.0, ((high - low) / 4.0) ** 2
-        # As good as noiseless, but it can be divided by.
+        # The lower limit avoids 0 / 0 in a noiseless world, and is negligible otherwise.
         noise = max(self.scale.sigma**2, 1e-12 * prior)
         if prior == 0.0:
             return self.best_of(np.zeros(self.n_arms))

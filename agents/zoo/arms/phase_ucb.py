@@ -12,11 +12,11 @@ from agents.zoo.arms.arm_agent import ArmAgent
 from agents.zoo.gp.prior import main_period
 
 MAX_TABLE_CELLS = 10_000_000
-"""Most (phase, arm) pairs for which a table is kept."""
+"""Maximum number of pairs of a phase and an arm in a table."""
 
 
 class PhaseUCB(ArmAgent):
-    """UCB1 kept separately for every phase of the season: no smoothness, no sharing.
+    """UCB1 with separate statistics for every phase of the season, without smoothing or sharing.
 
     Pseudo-code::
 
@@ -26,14 +26,15 @@ class PhaseUCB(ArmAgent):
 
     Reference: [@auer2002finite] for UCB1.
 
-    Deviations from the paper: this is none of the paper's methods. It is the reference for what
-    sharing between phases and actions is worth. A box is cut into ``box_arms`` points.
+    Deviations from the paper: this agent is not one of the paper's methods. It is a baseline that
+    shows the value of sharing information between phases and between actions. A box is discretised
+    to ``box_arms`` points.
 
     Args:
-        period: tau; by default the problem's main season.
-        scale: c, the scale of the rewards; by default the problem's noise, or their standard
-            deviation so far.
-        box_arms: Number of points of a box.
+        period: Period tau in steps; by default that of the problem's main season.
+        scale: Scale c of the rewards. The default is the problem's ``noise_std`` or, if that is
+            unknown, the standard deviation of the rewards so far.
+        box_arms: Number of points to which a box is discretised.
     """
 
     name = "phase-ucb"
@@ -48,19 +49,22 @@ class PhaseUCB(ArmAgent):
         box_arms: int = 20,
     ) -> None:
         self._period = main_period(problem, period)
-        # Without noise an arm is known after one trial at a phase.
+        # A noise_std of 0 is used as it is: without noise, one trial of an arm at a phase suffices.
         sigma = problem.noise_std if scale is None else scale
         super().__init__(problem, rng, scale=sigma, box_arms=box_arms)
 
     def start(self) -> None:
-        """Reset counts and sums of rewards for every phase and arm."""
+        """Reset the counts and sums of rewards for every phase and arm."""
         shape = (math.ceil(self._period), self.n_arms)
         if shape[0] * shape[1] > MAX_TABLE_CELLS:
-            raise ValueError(f"period {self._period:g} makes too many phases for a table")
+            raise ValueError(
+                f"period {self._period:g} has too many phases: at most "
+                f"{MAX_TABLE_CELLS // self.n_arms} are allowed for {self.n_arms} arms"
+            )
         self._count, self._total = np.zeros(shape), np.zeros(shape)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the most promising arm at this phase."""
+        """Return an arm untried at this phase, or the arm with the greatest bound."""
         count, total = (table[self._phase(t)] for table in (self._count, self._total))
         untried = np.flatnonzero(count == 0)
         if len(untried):
@@ -69,11 +73,11 @@ class PhaseUCB(ArmAgent):
         return self.best_of(total / count + width)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Count the reward where it belongs; order and delay do not matter."""
+        """Add the reward to the phase of its decision; order and delay do not matter."""
         cell = self._phase(t), arm
         self._count[cell] += 1
         self._total[cell] += reward
 
     def _phase(self, t: float) -> int:
         phase = int(t % self._period)
-        return min(phase, len(self._count) - 1)  # a remainder can round up to the period
+        return min(phase, len(self._count) - 1)  # the remainder can round up to the period

@@ -1,4 +1,4 @@
-"""Bandit on Ramanujan's sums, for unknown periods."""
+"""Bandit based on Ramanujan sums, for unknown periods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class RamanujanUCB(ArmAgent):
-    """Ramanujan-UCB: each arm is a sum of short periods in the Ramanujan periodicity transform.
+    """Ramanujan-UCB: the rewards of each arm are fitted by Ramanujan sums of short periods.
 
     Pseudo-code::
 
@@ -25,21 +25,22 @@ class RamanujanUCB(ArmAgent):
         theta_a <- least coefficients that explain arm a's rewards by z at their times
         a_t <- argmax_a z_t' theta_a + c sigma sqrt(log t) / n_a
 
-    Reference: [@thaker2024nonstationary]; the dictionary, the weights q^-2 on coefficients (a
-    penalty q^4 on their squares), c = 2 and the bonus, which falls with n_a and not with its root,
-    are those of the authors' code.
+    Reference: [@thaker2024nonstationary]. The dictionary, the weights q^-2 on the coefficients (a
+    penalty q^4 on their squares), c = 2 and the bonus are those of the authors' code. The bonus is
+    proportional to 1 / n_a, not to 1 / sqrt(n_a).
 
-    Deviations from the paper: the authors take the least coefficients that explain the rewards
-    exactly (noise and all), which fails once an arm has more rewards than there are columns. Here
-    it is ridge regression with the noise as its penalty, the same in the limit of no noise. Rewards
-    count from their mean where it is known, else from the middle of their range so far, and the
-    bonus is in units of sigma. An arm that was never tried comes first. Time is rounded down to
-    whole steps. A box is cut into points.
+    Deviations from the paper: the authors take the smallest coefficients that explain the rewards
+    exactly, including their noise. This is impossible if an arm has more rewards than the
+    dictionary has columns. Here, ridge regression is used instead, with a penalty that depends on
+    the noise. In the limit of no noise, the result is the same. Rewards are measured from their
+    mean if it is known, otherwise from the middle of their range so far. The bonus is in units of
+    sigma. Untried arms are chosen first. Time is rounded down to whole steps. A box is discretised
+    to ``box_arms`` points.
 
     Args:
-        max_period: P, up to 48; by default the problem's main season, rounded up, or 24 if it is
-            unknown. The authors' largest period is 11.
-        bonus: c.
+        max_period: Longest period P, at most 48. The default is the problem's main period, rounded
+            up, or 24 if it is unknown. The longest period of the authors is 11.
+        bonus: Factor c of the bonus.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
@@ -64,7 +65,8 @@ class RamanujanUCB(ArmAgent):
         size = len(self.features(0.0))
         low, high = self.scale.interval
         spread = self.scale.sigma / (high - low) if high > low else 0.0
-        # Noise as a share of the rewards' spread, or a tenth if unknown.
+        # Variance of the noise relative to that of the rewards, whose deviation is a quarter of the
+        # interval. If the scale is unknown, the relative deviation is assumed to be 1/10.
         lam = (4.0 * spread) ** 2 or 0.01
         self.models = [Ridge(size, lam) for _ in range(self.n_arms)]
         self._count = np.zeros(self.n_arms)
@@ -80,7 +82,7 @@ class RamanujanUCB(ArmAgent):
         return np.concatenate(parts)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an untried arm, or the one of the greatest prediction and bonus."""
+        """Return an untried arm, or the arm with the greatest sum of prediction and bonus."""
         untried = np.flatnonzero(self._count == 0)
         if len(untried):
             return self.any_of(untried)
@@ -90,13 +92,13 @@ class RamanujanUCB(ArmAgent):
         return self.best_of(mean + width / self._count)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's regression."""
+        """Add the reward to the regression of the arm."""
         self.models[arm].add(self.features(t), reward)
         self._count[arm] += 1
 
 
 def ramanujan_sum(q: int) -> Array:
-    """Return c_q(t) for t = 0..q-1: whole numbers.
+    """Return c_q(t) for t = 0, ..., q - 1, which are whole numbers.
 
     >>> ramanujan_sum(4).tolist()
     [2.0, 0.0, -2.0, 0.0]

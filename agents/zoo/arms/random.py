@@ -1,4 +1,4 @@
-"""Uniform choice, which every agent should beat."""
+"""Uniformly random choice, which every agent should beat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agents.saving import Saveable
 
 
 class Random(Saveable):
-    """Uniform choice, the baseline without knowledge.
+    """Uniformly random choice, the baseline that learns nothing.
 
     Pseudo-code::
 
@@ -27,7 +27,7 @@ class Random(Saveable):
         self._space = problem.action_space
 
     def act(self, observation: Array) -> Any:
-        """Draw an action uniformly."""
+        """Draw an action uniformly at random."""
         if isinstance(self._space, spaces.Discrete):
             return int(self._rng.integers(self._space.n))
         return self._rng.uniform(-1.0, 1.0, self._space.shape).astype(np.float32)

@@ -1,19 +1,20 @@
-"""Statistics of rewards: means of every arm, and the scale of all rewards.
+"""Statistics of rewards: the mean of every arm, and the scale of all rewards.
 
 The scale is for methods that assume rewards in [0, 1]. All agents use the same three definitions:
 
-- ``sigma``, for methods that need rewards to concentrate (UCB, Thompson sampling, tests for a
-  change). Proofs for rewards in [0, 1] only use that they are 1/2-sub-Gaussian, so noise of
-  deviation
-sigma corresponds to rewards in an interval of ``width`` 2 sigma. It is, in this order: the agent's
-setting, the problem's ``noise_std`` if positive, the
-  standard deviation of the rewards so far.
-- ``unit(reward)``, for methods that need rewards in [0, 1] in all cases (adversarial ones). The
-interval is two standard deviations about the mean of all rewards, ``mean -+ 2
-  sqrt(s^2 + noise_std^2)``, if the problem has ``reward_scale`` and ``noise_std``; otherwise it
-  is the range of the rewards so far. What falls outside is clipped.
-- ``standardised(reward)``, for methods that assume rewards of mean 0 and variance 1: by the mean
-  and the deviation that this interval was made of, or by those of the rewards so far.
+- ``sigma`` is for methods that need rewards to concentrate (UCB, Thompson sampling, tests for a
+  change). Proofs for rewards in [0, 1] use only that such rewards are 1/2-sub-Gaussian. Noise of
+  standard deviation sigma therefore corresponds to rewards in an interval of ``width`` 2 sigma. The
+  value of sigma is the first of these that is available: the agent's setting, the problem's
+  ``noise_std`` if positive, the standard deviation of the rewards so far.
+- ``unit(reward)`` is for methods that need all rewards to lie in [0, 1] (adversarial methods). If
+  the problem has ``reward_scale`` and ``noise_std``, the interval that is mapped to [0, 1] extends
+  two standard deviations to either side of the mean of all rewards: ``mean -+ 2 sqrt(s^2 +
+  noise_std^2)``. Otherwise, it is the range of the rewards so far. Rewards outside the interval are
+  clipped.
+- ``standardised(reward)`` is for methods that assume rewards of mean 0 and variance 1. It uses the
+  mean and the standard deviation from which this interval is computed or, if the problem does not
+  have them, the mean and the standard deviation of the rewards so far.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from agents.checks import not_negative
 
 
 class Means:
-    """Weighted counts and sums of rewards, in lists, which are faster than arrays for tens of arms.
+    """Weighted counts and sums of the rewards of each arm.
 
-    Only the arm that changes is recomputed, so a bound costs one product and one sum per arm.
+    They are stored in lists, which are faster than arrays for tens of arms. Only the entries of the
+    arm that changes are recomputed, so a bound costs one product and one sum per arm.
 
     Attributes:
-        count: Sum of the weights of each arm's rewards.
-        total: Sum of the weighted rewards.
+        count: Sum of the weights of the rewards of each arm.
+        total: Weighted sum of the rewards of each arm.
         mean: total / count; 0 for an arm without rewards.
         narrow: 1 / sqrt(count); 0 for an arm without rewards.
         untried: Number of arms without rewards.
@@ -46,7 +48,7 @@ class Means:
         self.untried = n_arms
 
     def add(self, arm: int, reward: float, weight: float = 1.0) -> None:
-        """Take in a reward, or with a negative weight take it out again."""
+        """Add a reward; a negative weight removes a reward that was added with that weight."""
         before = self.count[arm]
         count = self.count[arm] = before + weight
         if count > 0.0:
@@ -59,12 +61,12 @@ class Means:
             self.clear(arm)
 
     def clear(self, arm: int) -> None:
-        """Forget all rewards of an arm: exactly, so that round-off cannot pile up."""
+        """Set the statistics of an arm to exactly 0, so that round-off does not accumulate."""
         self.count[arm] = self.total[arm] = self.mean[arm] = self.narrow[arm] = 0.0
         self.untried = self.count.count(0.0)
 
     def fade(self, factor: float, least: float) -> None:
-        """Multiply all weights, and clear arms whose weight falls below ``least``."""
+        """Multiply all weights by a factor; clear arms whose weight is then at most ``least``."""
         for arm, count in enumerate(self.count):
             if count * factor > least:
                 self.count[arm], self.total[arm] = count * factor, self.total[arm] * factor
@@ -77,10 +79,11 @@ class Means:
 class SlidingWindow:
     """Counts and sums of the rewards of decisions made in the last ``length`` steps.
 
-    A late reward counts until its decision has left the window; one that comes too late is ignored.
+    A late reward counts until its decision has left the window. A reward that arrives after that is
+    ignored.
 
     Attributes:
-        means: Their counts and means.
+        means: Counts and means of the rewards in the window.
     """
 
     def __init__(self, n_arms: int, length: float) -> None:
@@ -89,7 +92,7 @@ class SlidingWindow:
         self.means = Means(n_arms)
 
     def add(self, arm: int, reward: float, t: float) -> None:
-        """Take in the reward of a decision at time t."""
+        """Add the reward of a decision at time t, unless the decision has left the window."""
         if t < self._now - self._length:
             return
         late = self._rows and self._rows[-1][0] > t
@@ -101,7 +104,7 @@ class SlidingWindow:
         return len(self._rows)
 
     def move(self, t: float) -> None:
-        """Drop what is older than ``t - length``: what is left was decided in the last steps."""
+        """Move the window to time t: remove the rewards of decisions before ``t - length``."""
         if t > self._now:
             self._now = t
         rows, first = self._rows, self._now - self._length
@@ -111,25 +114,25 @@ class SlidingWindow:
 
 
 MIN_REWARDS = 10
-"""Least number of rewards in a standard deviation that is used in tests."""
+"""Minimum number of rewards in a standard deviation that is used in tests for a change."""
 
 
 class RewardScale:
-    """Scale of rewards, by the rules of the module. Their order does not matter.
+    """Scale of rewards, by the definitions of this module; the order of rewards does not matter.
 
     Attributes:
         sigma: Sub-Gaussian scale of the noise; 0 until it is known.
-        width: Width of the interval of bounded rewards with the same scale: 2 sigma.
-        known: True if no reward has to be observed.
+        width: Width 2 sigma of an interval of bounded rewards with the same sub-Gaussian scale.
+        known: True if the scale does not depend on the rewards so far.
 
     Args:
         problem: Description of the problem.
-        sigma: Standard deviation of the noise; None for the problem's.
+        sigma: Standard deviation of the noise; None to use the problem's ``noise_std``.
     """
 
     def __init__(self, problem: Problem, sigma: float | None = None) -> None:
         std = problem.noise_std if sigma is None else not_negative("scale", sigma)
-        # The noise of a noiseless world gives no scale of its rewards; a setting of 0 is accepted.
+        # A noise_std of 0 says nothing about the scale of the rewards; a setting of 0 is accepted.
         self._sigma = std if std or sigma is not None else None
         self._range = _known_range(problem)
         self._n, self._mean, self._squares = 0, 0.0, 0.0
@@ -138,7 +141,7 @@ class RewardScale:
         self._set(self._sigma or 0.0)
 
     def observe(self, reward: float) -> None:
-        """Take a reward into account."""
+        """Update the scale with a reward."""
         self._n += 1
         step = reward - self._mean
         self._mean += step / self._n
@@ -155,35 +158,42 @@ class RewardScale:
 
     @property
     def settled(self) -> bool:
-        """True if sigma is positive, and known or from ten rewards: else no test for a change."""
+        """True if sigma may be used in tests: positive, and known or from at least ten rewards."""
         return self.sigma > 0.0 and (self._sigma is not None or self._n >= MIN_REWARDS)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Least and greatest reward for ``unit``."""
+        """Rewards that ``unit`` maps to 0 and to 1."""
         if self._range is not None:
             return self._range
         return (self._low, self._high) if self._n else (0.0, 0.0)
 
     @property
     def mean_and_deviation(self) -> tuple[float, float]:
-        """Mean and deviation of all rewards, noise included: the problem's, or of those so far."""
+        """Mean and standard deviation of rewards including noise.
+
+        The values are those of the problem if it states both the scale and the noise of the
+        rewards, otherwise those of the rewards so far.
+        """
         if self._range is not None:
             low, high = self._range
             return (low + high) / 2.0, (high - low) / 4.0
         return self._mean, math.sqrt(self._squares / self._n) if self._n else 0.0
 
     def rests_on(self, rewards: int) -> bool:
-        """Return whether mean and deviation are known, or so many rewards have been seen."""
+        """Return whether the scale is known, or at least ``rewards`` rewards were observed."""
         return self._range is not None or self._n >= rewards
 
     def standardised(self, reward: float) -> float:
-        """Return a reward in deviations from the mean; 0 as long as all were equal."""
+        """Return the standardised reward: its distance from the mean in standard deviations.
+
+        The result is 0 while all rewards are equal.
+        """
         mean, deviation = self.mean_and_deviation
         return (reward - mean) / deviation if deviation > 0.0 else 0.0
 
     def unit(self, reward: float) -> float:
-        """Return a reward in [0, 1]; 1/2 as long as all were equal."""
+        """Return the reward rescaled to [0, 1] and clipped; 1/2 while all rewards are equal."""
         low, high = self.interval
         if not high > low:
             return 0.5

@@ -14,7 +14,7 @@ from agents.zoo.arms.ucb_air import rarity
 
 
 class SiRI(ArmAgent):
-    """SiRI: a fixed number of random arms, the most promising one played twice as often each time.
+    """SiRI: UCB on a fixed number of random arms; the chosen arm doubles its number of plays.
 
     Pseudo-code::
 
@@ -23,22 +23,25 @@ class SiRI(ArmAgent):
         a <- argmax_a mean[a] + 2 B sqrt(L[a] / n[a]) + 2 B L[a] / n[a]
         play a as often again as it was played before
 
-    Reference: [@carpentier2015simple]; A(T) = A, A / log(T)^2 or A / log(T) for beta below, at or
-    above 2. A = 0.3 and delta = 0.01 are meant to be those of its simulations, which could not be
-    confirmed; neither could a second implementation with the same index be found.
+    Reference: [@carpentier2015simple]. A(T) is A, A / log(T)^2 or A / log(T) for beta below, at or
+    above 2. The values A = 0.3 and delta = 0.01 are intended to be those of the paper's
+    simulations, but we could not confirm them. We also found no second implementation with the same
+    index.
 
-    Deviations from the paper: it minimises simple regret, the quality of one final arm, but is
-    evaluated here by all its choices. Rewards need not lie in [0, 1]. Instead of
-    their range, B is 2 sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are
-    drawn without return: of a finite set, or of ``box_arms`` evenly spread points of a box.
+    Deviations from the paper: the paper minimises simple regret, the quality of one final arm, but
+    here all choices of the agent are evaluated. Rewards need not lie in [0, 1]. Instead of the
+    range of the rewards, B is 2 sigma, because rewards in an interval of width 2 sigma are
+    sigma-sub-Gaussian. Arms are drawn without replacement, from a finite set or from ``box_arms``
+    evenly spread points of a box.
 
     Args:
-        beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
-        a: A above.
-        delta: Confidence.
-        scale: sigma of the noise; by default the problem's, or the standard deviation of the
-            rewards so far.
-        box_arms: Number of points of a box to draw from.
+        beta: Rarity of good arms: a random arm is within eps of the best with
+            probability ~ eps^beta. The default is d / 2 for a box and 1 for a finite set.
+        a: Factor A in the number of arms.
+        delta: Confidence parameter delta of the bounds.
+        scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
+            if that is unknown or 0, the standard deviation of the rewards so far.
+        box_arms: Number of points of a box from which arms are drawn.
     """
 
     name = "siri"
@@ -59,7 +62,7 @@ class SiRI(ArmAgent):
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def start(self) -> None:
-        """Draw the arms that will be played."""
+        """Draw the arms that will be played, and reset all statistics."""
         b, log = min(self._beta, 2.0), math.log(max(self.horizon, 3))
         power = 2.0 if self._beta == 2.0 else float(self._beta > 2.0)
         draws = self._a / log**power * self.horizon ** (b / 2.0)
@@ -70,7 +73,7 @@ class SiRI(ArmAgent):
         self._arm, self._left = -1, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm that is still to be played, or the next one."""
+        """Return the current arm while it has plays left, then the arm with the greatest bound."""
         if not self._left:
             count = self._count[self._drawn]
             self._arm = int(self._drawn[self._next(count)])
@@ -86,7 +89,7 @@ class SiRI(ArmAgent):
         return self.best_of(self._total[self._drawn] / count + bound)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's mean; order and delay do not matter."""
+        """Update the mean of the arm; the order and the delay of rewards do not matter."""
         self._count[arm] += 1
         self._total[arm] += reward
         if arm == self._arm and self._left:

@@ -11,7 +11,7 @@ from agents.zoo.arms.sw_ucb import SWUCB
 
 
 class SWTS(SWUCB):
-    """Sliding-window Thompson sampling: draws from the posterior of the last tau steps.
+    """Sliding-window Thompson sampling: Thompson sampling on the rewards of the last tau steps.
 
     Pseudo-code::
 
@@ -19,20 +19,21 @@ class SWTS(SWUCB):
         m[a] ~ N(mean[a], 1 / (gamma n[a])) for every arm, of the last tau steps
         a_t <- argmax_a m[a]
 
-    Reference: [@trovo2020sliding] for the method (Beta posteriors, Bernoulli rewards);
-    [@fiandri2024sliding] finds parts of its analysis wrong and gives a right one, also for this
-    Gaussian form: gamma <= min{1 / (4 sigma^2), 1}, tau = 4 sqrt(T log T).
+    Reference: [@trovo2020sliding] for the method (Beta posteriors, Bernoulli rewards).
+    [@fiandri2024sliding] reports errors in its analysis and gives a corrected analysis, which
+    includes this Gaussian form with gamma <= min{1 / (4 sigma^2), 1} and tau = 4 sqrt(T log T).
 
     Deviations from the paper: the precision gamma is 1 / (4 sigma^2) for any sigma; the paper's
-    bound by 1 depends on the unit of the rewards. ``gamma`` is in units of 1 / sigma^2. Steps are
-    counted by the clock.
+    upper limit of 1 depends on the unit of the rewards. The setting ``gamma`` is in units of
+    1 / sigma^2. The window covers the last tau time steps, not the last tau rewards.
 
     Args:
-        window: tau, in steps; by default 4 sqrt(T log T) for the horizon T (1,000 if unknown).
-        gamma: Precision of the draws, times sigma^2.
-        scale: sigma of the noise; by default the problem's, or the standard deviation of the
-            rewards so far.
-        box_arms: Number of points of a box.
+        window: Window tau in steps; by default 4 sqrt(T log T) for the horizon T (1,000 if
+            unknown).
+        gamma: Precision of the draws, in units of 1 / sigma^2.
+        scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
+            if that is unknown or 0, the standard deviation of the rewards so far.
+        box_arms: Number of points to which a box is discretised.
     """
 
     name = "sw-ts"
@@ -51,6 +52,6 @@ class SWTS(SWUCB):
         super().__init__(problem, rng, window=window, scale=scale, box_arms=box_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an arm that left the window, or the best of one draw."""
+        """Return an arm without rewards in the window, or the arm with the greatest draw."""
         self._window.move(t)
         return self.best_draw(self._window.means, self.scale.sigma / math.sqrt(self._gamma))

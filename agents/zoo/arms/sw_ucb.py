@@ -1,4 +1,4 @@
-"""UCB that looks back a fixed number of steps."""
+"""UCB on a sliding window of steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agents.zoo.arms.rewards import SlidingWindow
 
 
 def window_length(problem: Problem, window: float | None) -> float:
-    """Return the window, by default tau = 4 sqrt(T log T) as in [@garivier2011upper]."""
+    """Return the window in steps, by default 4 sqrt(T log T) as in [@garivier2011upper]."""
     if window is not None:
         return positive("window", window)
     horizon = problem.likely_horizon
@@ -29,18 +29,21 @@ class SWUCB(ArmAgent):
         n <- min(t, tau);  n[a], mean[a] <- of the last tau steps
         a_t <- argmax_a mean[a] + B sqrt(xi log n / n[a])
 
-    Reference: [@garivier2011upper]: tau = 4 sqrt(T log T), as in its simulations (confirmed by
-    [@fiandri2024sliding]); the theorem asks for xi > 1/2. The default xi = 0.6 is common in later
-    comparisons; the value of the paper's own simulations could not be confirmed.
+    Reference: [@garivier2011upper]. The default tau = 4 sqrt(T log T) is that of the paper's
+    simulations (confirmed by [@fiandri2024sliding]). The theorem requires xi > 1/2. The default
+    xi = 0.6 is common in later comparisons; we could not confirm the value in the paper's
+    simulations.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
-    sigma, the width of bounded rewards of the same sub-Gaussian scale. n is the number of rewards
-    in the window: min(t, tau) unless some are missing. Steps are counted by the clock.
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
+    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. The count
+    n is the number of rewards in the window, which is min(t, tau) unless some rewards are missing.
+    The window covers the last tau time steps, not the last tau rewards.
 
     Args:
-        window: tau, in steps; by default 4 sqrt(T log T) for the horizon T (1,000 if unknown).
-        xi: Exploration.
-        common: Those of :class:`ArmAgent`.
+        window: Window tau in steps; by default 4 sqrt(T log T) for the horizon T (1,000 if
+            unknown).
+        xi: Factor xi of exploration.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     name = "sw-ucb"
@@ -58,11 +61,11 @@ class SWUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin with an empty window."""
+        """Start with an empty window."""
         self._window = SlidingWindow(self.n_arms, self._length)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an arm that left the window, or the greatest bound."""
+        """Return an arm without rewards in the window, or the arm with the greatest bound."""
         window = self._window
         window.move(t)
         width = self.scale.width * math.sqrt(self._xi * math.log(max(len(window), 1)))

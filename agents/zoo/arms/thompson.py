@@ -8,7 +8,7 @@ from agents.zoo.arms.rewards import Means
 
 
 class Thompson(ArmAgent):
-    """Gaussian Thompson sampling: each arm as often as it may be the best.
+    """Gaussian Thompson sampling: each arm is chosen with the probability that it is the best.
 
     Pseudo-code::
 
@@ -16,26 +16,27 @@ class Thompson(ArmAgent):
         m[a] ~ N(mean[a], sigma^2 / n[a]) for every arm
         a_t <- argmax_a m[a]
 
-    Reference: [@agrawal2013further], [@russo2018tutorial]; the posterior of a Gaussian reward of
-    known variance under a flat prior.
+    Reference: [@agrawal2013further], [@russo2018tutorial]. The posterior is that of Gaussian
+    rewards with known variance under a flat prior.
 
-    Deviations from the paper: Agrawal and Goyal draw from N(mean, 1 / (n + 1)) for rewards in [0,
-    1]; here every arm is tried once instead, and the variance is that of the noise: the problem's,
-    or that of the rewards so far.
+    Deviations from the paper: Agrawal and Goyal draw from N(mean, 1 / (n + 1)) for rewards in
+    [0, 1]. Here, every arm is tried once before the first draw, so that n is positive. The variance
+    of a draw is sigma^2 / n, where sigma^2 is the variance of the noise if the problem states it,
+    otherwise the variance of the rewards so far.
 
-    Args: those of :class:`ArmAgent`.
+    Args: the arguments of :class:`ArmAgent`.
     """
 
     name = "thompson"
 
     def start(self) -> None:
-        """Begin without any rewards."""
+        """Start without rewards."""
         self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an untried arm, or the best of one draw."""
+        """Return an untried arm, or the arm with the greatest draw."""
         return self.best_draw(self._means, self.scale.sigma)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's mean; order and delay do not matter."""
+        """Update the mean of the arm; the order and the delay of rewards do not matter."""
         self._means.add(arm, reward)

@@ -13,22 +13,23 @@ from agents.zoo.arms.rewards import Means
 
 
 class UCB1(ArmAgent):
-    """UCB1: the arm whose mean may be largest, at a confidence that grows with time.
+    """UCB1: the arm with the greatest upper confidence bound; the confidence grows with time.
 
     Pseudo-code::
 
         try every arm once
         a_t <- argmax_a mean[a] + B sqrt(xi log n / n[a]),   n = sum_a n[a]
 
-    Reference: [@auer2002finite], xi = 2.
+    Reference: [@auer2002finite], with xi = 2.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
-    sigma, the width of bounded rewards of the same sub-Gaussian scale. Ties are broken at random. n
-    counts rewards, so that late and missing ones are allowed.
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
+    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Ties are
+    broken at random. The count n is the number of rewards, not of steps, so that rewards may be
+    late or missing.
 
     Args:
-        xi: Exploration.
-        common: Those of :class:`ArmAgent`.
+        xi: Factor xi of exploration.
+        common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     name = "ucb1"
@@ -38,15 +39,15 @@ class UCB1(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin without any rewards."""
+        """Start without rewards."""
         self._means, self._n = Means(self.n_arms), 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return an untried arm, or the greatest bound."""
+        """Return an untried arm, or the arm with the greatest bound."""
         width = self.scale.width * math.sqrt(self._xi * math.log(self._n)) if self._n > 1 else 0.0
         return self.highest_bound(self._means, width)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's mean; order and delay do not matter."""
+        """Update the mean of the arm; the order and the delay of rewards do not matter."""
         self._means.add(arm, reward)
         self._n += 1

@@ -15,7 +15,8 @@ from agents.zoo.arms.arm_agent import ArmAgent
 def rarity(problem: Problem, beta: float | None) -> float:
     """Return beta in P(a random arm is within eps of the best) ~ eps^beta.
 
-    By default d / 2 for a box, which holds for a smooth maximum inside it, and 1 for a finite set.
+    The default is d / 2 for a box, which holds for a smooth maximum inside the box, and 1 for a
+    finite set.
     """
     if beta is not None:
         return positive("beta", beta)
@@ -32,18 +33,21 @@ class UCBAIR(ArmAgent):
         E <- 2 log(10 log t)
         else a_t <- argmax_a mean[a] + sqrt(2 var[a] E / n[a]) + 3 B E / n[a]
 
-    Reference: [@wang2009algorithms]; the case of a best mean below its bound. E is the smallest
-    that it allows. Rule and index agree with a second, independent implementation.
+    Reference: [@wang2009algorithms], for the case in which the best mean is below the upper bound
+    of the rewards. E is the smallest exploration sequence that the paper allows. The rule and the
+    index agree with a second, independent implementation.
 
-    Deviations from the paper: rewards need not lie in [0, 1]. Instead of their range, B is 2
-    sigma, the width of bounded rewards of the same sub-Gaussian scale. Arms are drawn without
-    return: of a finite set, or of ``box_arms`` evenly spread points of a box. t counts rewards.
+    Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
+    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Arms are
+    drawn without replacement, from a finite set or from ``box_arms`` evenly spread points of a box.
+    The time t in the rules is the number of rewards.
 
     Args:
-        beta: How rare good arms are; by default d / 2 for a box and 1 for a finite set.
-        scale: sigma of the noise; by default the problem's, or the standard deviation of the
-            rewards so far.
-        box_arms: Number of points of a box to draw from.
+        beta: Rarity of good arms: a random arm is within eps of the best with
+            probability ~ eps^beta. The default is d / 2 for a box and 1 for a finite set.
+        scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
+            if that is unknown or 0, the standard deviation of the rewards so far.
+        box_arms: Number of points of a box from which arms are drawn.
     """
 
     name = "ucb-air"
@@ -61,13 +65,13 @@ class UCBAIR(ArmAgent):
         super().__init__(problem, rng, scale=scale, box_arms=box_arms)
 
     def start(self) -> None:
-        """Draw the order of the arms, and reset counts, means and squares."""
+        """Draw the order of the arms, and reset counts, means and sums of squares."""
         self._order = self._rng.permutation(self.n_arms)
         self._count, self._mean = np.zeros(self.n_arms), np.zeros(self.n_arms)
         self._squares = np.zeros(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return a new arm, or the greatest bound of those drawn."""
+        """Return a new arm, or the drawn arm with the greatest bound."""
         drawn = np.flatnonzero(self._count)
         n = float(self._count.sum()) + 1.0
         power = self._beta / 2.0 if self._beta < 1.0 else self._beta / (self._beta + 1.0)
@@ -80,7 +84,7 @@ class UCBAIR(ArmAgent):
         return int(drawn[self.best_of(bound)])
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's mean and variance; order and delay do not matter."""
+        """Update mean and variance of the arm; the order and the delay of rewards do not matter."""
         self._count[arm] += 1
         step = reward - self._mean[arm]
         self._mean[arm] += step / self._count[arm]

@@ -12,7 +12,7 @@ from agents.zoo.gp.gp_agent import GPAgent
 
 
 class CGPUCB(GPAgent):
-    """C-GP-UCB: contextual GP bandit with the time as its context.
+    """C-GP-UCB: contextual GP bandit with time as the context.
 
     Pseudo-code::
 
@@ -21,14 +21,14 @@ class CGPUCB(GPAgent):
             a_t <- argmax_a mu(a, t) + sqrt(beta_t) sigma(a, t)
             observe y_t
 
-    Reference: [@krause2011contextual], with time as context as in [@cai2021periodic].
+    Reference: [@krause2011contextual], with time as the context, as in [@cai2021periodic].
 
-    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic].
-    Observations so old that they no longer count, even through those in
-    between, are forgotten; the posterior stays the same to round-off and the cost bounded.
+    Deviations from the paper: the exploration schedule is that of [@cai2021periodic]. Observations
+    are forgotten when they are so old that they have no influence, not even through the
+    observations in between. This changes the posterior only by round-off, and it bounds the cost.
 
     Args:
-        time_length_scale: l, in steps; the default is that of [@cai2021periodic].
+        time_length_scale: Length-scale l in steps; the default is that of [@cai2021periodic].
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 

@@ -18,23 +18,24 @@ from agents.gp import (
 from agents.zoo.gp.prior import actions_of
 
 NO_CONTEXT = ("t", "cos_phase", "sin_phase")
-"""Entries of an observation that depend on the time alone."""
+"""Entries of an observation that depend only on the time."""
 NO_VALUES = np.empty(0)
-"""Context of an observation without contexts."""
+"""Empty context, for agents that do not use contexts."""
 
 
 class Coordinates:
-    """Map between a problem's actions and observations and those of a kernel.
+    """Map between the actions of a problem and the actions of a kernel.
 
-    Arms are unchanged; a box is scaled from [-1, 1] to its width in length-scale units. With
-    contexts an action becomes a pair (action, context).
+    Arms are unchanged. A box is scaled from [-1, 1] to its width in units of the length-scales.
+    With contexts, an action of the kernel is a pair (action, context).
 
     Args:
-        problem: The problem.
-        contexts: Use the contexts in its observations.
+        problem: Problem, with its actions and the names of its observations.
+        contexts: True to use the contexts in the observations.
 
     Attributes:
-        actions: Set of actions in the coordinates of the kernel, with contexts if there are any.
+        actions: Set of actions in the coordinates of the kernel, with contexts if contexts are used
+            and the observations contain some.
     """
 
     def __init__(self, problem: Problem, *, contexts: bool) -> None:
@@ -48,11 +49,11 @@ class Coordinates:
 
     @property
     def have_contexts(self) -> bool:
-        """True if actions are taken in contexts."""
+        """True if the actions of the kernel have contexts."""
         return bool(self._columns)
 
     def placed(self, action: Any, observation: Array) -> Any:
-        """Return an action of the problem with its context in the coordinates of the kernel."""
+        """Return an action with its context, if any, in the coordinates of the kernel."""
         context = self._read(observation)
         point = self.of(self._problem.checked(action))
         if isinstance(self.actions, InContext):
@@ -70,24 +71,24 @@ class Coordinates:
         if actions is not None:
             return self.of(actions)
         if self._problem.n_actions is None:
-            raise ValueError("actions must be given for a box, as an array (q, d) in [-1, 1]")
+            raise ValueError("actions must not be None for a box: use an array (q, d) in [-1, 1]")
         return None
 
     def action(self, point: Any) -> Any:
-        """Return the action of the problem at a point of the kernel's coordinates."""
+        """Return the action of the problem for a point in the coordinates of the kernel."""
         if self._problem.n_actions is not None:
             return int(point)
         scaled = np.asarray(point) / self._problem.action_half_width
         return np.clip(scaled, -1.0, 1.0).astype(np.float32)
 
     def enter(self, observation: Array) -> None:
-        """Set the context of views to that of an observation."""
+        """Make the context of an observation the current context."""
         self._context = self._read(observation)
         if self._view is not None:
             self._view.context = self._context
 
     def view(self, posterior: Posterior) -> Predictive:
-        """Return a posterior over the actions alone, in the current context."""
+        """Return a posterior over the actions of the problem, given the current context."""
         if not self._columns:
             return posterior
         self._view = InThisContext(posterior)

@@ -13,7 +13,7 @@ from agents.zoo.gp.gp_agent import GPAgent
 
 
 class ETGPUCB(GPAgent):
-    """ET-GP-UCB: GP-UCB that starts afresh when a reward contradicts the belief.
+    """ET-GP-UCB: GP-UCB that forgets all observations when a reward contradicts the belief.
 
     Pseudo-code::
 
@@ -23,19 +23,20 @@ class ETGPUCB(GPAgent):
             if |y_t - mu(a_t)| > sqrt(2 log(2 p / delta)) {sigma(a_t) + noise deviation}:
                 forget all observations before y_t
 
-    Reference: [@brunzema2025event] (first as arXiv 2208.10790, 2022).
+    Reference: [@brunzema2025event] (first published as arXiv 2208.10790, 2022).
 
-    Recommended parameters: delta = 0.1; by the union bound it is the probability that the trigger
-    ever fires where the belief is right. The trigger and its bound were compared with the code of
-    the same group's event-triggered safe optimisation (repository antoHolz/ETSO, which has other
-    factors for its task and delta = 0.01); delta = 0.1 is quoted from memory.
+    Recommended parameters: delta = 0.1. By the union bound, delta bounds the probability that the
+    trigger ever fires although the belief is correct. The trigger and its bound were compared with
+    code of the same group for event-triggered safe optimisation (repository antoHolz/ETSO), which
+    has different factors for its task, and delta = 0.01. The value delta = 0.1 is quoted from
+    memory.
 
-    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic] and goes
-    on across resets. A reward that arrives when its decision was made before the last reset is
-    ignored. The later version's bounds on the time between resets are left out.
+    Deviations from the paper: the exploration schedule is that of [@cai2021periodic] and continues
+    across resets. A reward is ignored if its decision was made before the last reset. The bounds on
+    the time between resets, which the later version of the paper contains, are left out.
 
     Args:
-        delta: Probability of a false alarm.
+        delta: Upper bound on the probability of a false alarm.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
@@ -46,16 +47,16 @@ class ETGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=Constant(), **common)
 
     def start(self) -> None:
-        """Start without observations, and without a reset."""
-        self.resets, self._start = 0, -math.inf  # number of resets, and time of the last one
+        """Start without observations, with the number of resets at zero."""
+        self.resets, self._start = 0, -math.inf  # number of resets, time of the last reset
         super().start()
 
     def visit(self, action: Any, t: float) -> None:
-        """Take in where an action was taken: without a scale there is nothing to contradict."""
+        """Learn only the place of an action; without a scale, rewards cannot be tested."""
         self.posterior.observe(action, t, 0.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Start afresh if the reward contradicts the belief; then take it in."""
+        """Forget all observations if the reward contradicts the belief, then learn the reward."""
         if t < self._start:
             return
         if self._contradicts(action, t, y):
@@ -64,7 +65,7 @@ class ETGPUCB(GPAgent):
         super().learn(action, t, y)
 
     def _contradicts(self, action: Any, t: float, y: float) -> bool:
-        """Return whether a reward lies outside the bound around the belief."""
+        """Return whether a reward lies outside the confidence interval of the belief."""
         mean, variance = self.posterior.predict(t, action)
         p = math.pi**2 * (self.posterior.count + 1) ** 2 / 6.0
         spread = math.sqrt(variance[0]) + math.sqrt(self.posterior.noise_variance)

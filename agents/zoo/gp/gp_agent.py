@@ -33,11 +33,11 @@ from agents.zoo.gp.coordinates import Coordinates
 from agents.zoo.gp.prior import action_kernel_of, actions_of, noise_variance_of, scale_of
 
 SCALE_SETTING_REWARDS = 10
-"""Rewards that set the scale, where nothing is known about it beforehand."""
+"""Number of rewards that determine the scale if it is not known beforehand."""
 
 
 class GPAgent(Saveable):
-    """A Gaussian process over actions and time, and upper confidence bounds.
+    """Base of the agents whose belief is a Gaussian process over actions and time.
 
     Pseudo-code::
 
@@ -46,40 +46,46 @@ class GPAgent(Saveable):
         update: learn(a, t, y) for a reward y on the scale of the prior,
                 visit(a, t) as long as rewards have no scale
 
-    A subclass gives the time kernel; one that learns or chooses otherwise overrides some of
-    ``start``, ``advance``, ``learn``, ``visit``, ``choose`` and ``predict``.
+    A subclass provides the time kernel. A subclass that learns or chooses differently also
+    overrides some of the methods ``start``, ``advance``, ``learn``, ``visit``, ``choose`` and
+    ``predict``.
 
-    Rewards are brought to the scale of the prior (mean 0, variance 1) once and for all: by
-    ``prior_mean`` and ``prior_scale`` if they are given, by the warm start if there is one, by the
-    problem's ``reward_scale`` if it has one, otherwise by the first ten rewards, until which
-    actions are chosen for their uncertainty alone. (The paper does not say how it normalises.)
-    Every ``act`` counts as a step of the exploration schedule.
+    Rewards are standardised to the scale of the prior (mean 0, variance 1). This scale is set only
+    once, by the first of these that is available: ``prior_mean`` and ``prior_scale``, the warm
+    start, the problem's ``reward_scale``, the first ten rewards. In the last case, actions are
+    chosen only by their uncertainty until ten rewards have arrived. (The paper does not state how
+    it normalises rewards.) Every call of ``act`` counts as a step of the exploration schedule.
 
-    With ``context_length_scale`` the agent looks at the contexts that an observation shows: the
-    reward is f(action, context, t), its kernel that of the agent times a squared exponential over
-    contexts [@krause2011contextual]. The posterior is exact, and grows with time. Past decisions of
-    a warm start have no contexts; they then set the scale of the rewards and are not learned from.
+    With ``context_length_scale`` the agent uses the contexts in the observations. The mean reward
+    is then f(action, context, t), and its kernel is the kernel over actions and time times a
+    squared exponential over contexts [@krause2011contextual]. The posterior is exact, and its cost
+    grows with time. Past decisions of a warm start have no contexts. They can set the scale of the
+    rewards, but the agent does not learn from them.
 
     Args:
-        time_kernel: Covariance over time; it is multiplied by that of the actions.
-        action_kernel: "se", "matern" or "linear" (a . b / d in units of the box, at most 1); arms
-            without coordinates are independent.
-        length_scale: Of "se" and "matern", in the unit of the action coordinates.
+        time_kernel: Covariance over time, which is multiplied by the covariance over actions.
+        action_kernel: "se", "matern" or "linear". The linear kernel is a . b / d for actions in
+            units of the box, so its values are at most 1. Arms without coordinates are independent.
+        length_scale: Length-scale of "se" and "matern", in the unit of the action coordinates.
         nu: Smoothness of "matern".
-        beta: Exploration: "paper", "steady", "printed", "theorem" (that is, "finite" or "box"),
-            "constant:VALUE" or a number; any of these as "NAME*FACTOR", for a sqrt(beta_t) that is
-            the other times the factor.
-        noise_variance: On the scale of the prior; by default the problem's (at least 1e-6), or the
-            paper's 0.5.
-        prior_mean: Of the rewards before anything is seen, in their unit; with ``prior_scale``.
-        prior_scale: Standard deviation of the mean rewards before anything is seen.
-        fit_warm_start: Whether to fit length-scales, noise and the scale of the rewards to the warm
-            start by evidence.
-        engine: "auto", "state-space" or "incremental"; ``agent.posterior.name`` says which it is.
-        context_length_scale: Of the reward over contexts, in their unit; None ignores contexts.
-        restart_on: Name of an entry of the observation ("changed" in ``PeriodicGP-Shift-v0``).
-            When it is above 0, all observations are forgotten, and rewards of earlier decisions
-            that arrive later are ignored. Where there is no such entry, nothing is.
+        beta: Exploration schedule: "paper", "steady", "printed", "theorem" (which means "finite" or
+            "box", depending on the actions), "constant:VALUE" or a number. Each of these may be
+            followed by "*FACTOR", which multiplies sqrt(beta_t) by the factor.
+        noise_variance: Variance of the noise on the scale of the prior. The default is the variance
+            that the problem states (at least 1e-6), or the paper's 0.5 if the problem states none.
+        prior_mean: Prior mean of the rewards, in their unit; requires ``prior_scale``.
+        prior_scale: Prior standard deviation of the mean rewards, in their unit; requires
+            ``prior_mean``.
+        fit_warm_start: Fit the hyper-parameters of the kernel (such as length-scales), the noise
+            variance and the scale of the rewards to the warm start, by evidence.
+        engine: "auto", "state-space" or "incremental". ``agent.posterior.name`` is the name of the
+            engine in use.
+        context_length_scale: Length-scale of the kernel over contexts, in their unit; None ignores
+            contexts.
+        restart_on: Name of an entry of the observation ("changed" in ``PeriodicGP-Shift-v0``). If
+            the entry is above 0, all observations are forgotten, and rewards of earlier decisions
+            that arrive later are ignored. If the observation has no such entry, nothing is
+            forgotten.
 
     Attributes:
         kernel: Prior covariance over actions, contexts and time.
@@ -90,7 +96,7 @@ class GPAgent(Saveable):
     takes_contexts: ClassVar[bool] = True
     engines: ClassVar[tuple[str, ...]] = ("auto", "state-space", "incremental")
     acquisition: ClassVar[type[Any]] = UCB
-    """Rule by which actions are chosen: made from a posterior and a generator."""
+    """Rule by which actions are chosen; it is created from a posterior and a generator."""
     posterior: Posterior
 
     def __init__(
@@ -126,12 +132,12 @@ class GPAgent(Saveable):
         self._given_noise, self._engine = noise_variance, one_of("engine", engine, self.engines)
         self.scale = scale_of(problem, prior_mean, prior_scale)
         self._steps = 0
-        self._waiting: list[Any] = []  # action, time and reward, as long as there is no scale
+        self._waiting: list[Any] = []  # action, time and reward until the scale is known
         is_name = restart_on is None or isinstance(restart_on, str)
         require(is_name, "restart_on must be the name of an entry of the observation", restart_on)
         names = problem.observation_fields
         self._alarms = [i for i, name in enumerate(names) if name == restart_on]
-        self._since = -math.inf  # when the world last changed
+        self._since = -math.inf  # time of the last change of the world
         if flag("fit_warm_start", fit_warm_start):
             self._adopt(training.fit_warm_start(self))
         self._begin()
@@ -154,7 +160,7 @@ class GPAgent(Saveable):
         return self.coordinates.action(self.choose(t, self._beta(self._steps)))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Learn from a reward, which may be late or out of order; a NaN is ignored."""
+        """Learn from a reward, which may be late or out of order; ignore a reward of NaN."""
         t, reward = float(observation[0]), float(reward)
         if not is_valid_reward(reward, t) or t < self._since:
             return
@@ -169,12 +175,13 @@ class GPAgent(Saveable):
             self.visit(placed, t)
 
     def belief(self, t: float, actions: Any = None) -> tuple[Array, Array]:
-        """Return mean and standard deviation of the mean reward at time t, in units of the reward.
+        """Return mean and standard deviation of the mean reward at time t, in the unit of rewards.
 
-        Until a scale is known, they are in units of the prior. Agents with contexts use the context
-        of their last choice. For agents that forget, t should be in the present or the future: the
-        belief about a past t is not smoothed by later rewards (decaying kernels in state space), or
-        uses the present weights (windows, blocks and discounts).
+        Until the scale of the rewards is known, the values are on the scale of the prior. Agents
+        with contexts use the context of their last choice. For agents that forget, t should lie in
+        the present or the future. For a past t, decaying kernels with the state-space engine do not
+        smooth the belief by later rewards, and windows, blocks and discounts use the present
+        weights of the observations.
 
         Args:
             t: Time.
@@ -189,7 +196,7 @@ class GPAgent(Saveable):
         self.posterior = self.new_posterior()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """Return a posterior without observations, of the agent's kernel or another one."""
+        """Return a posterior without observations, by default for the kernel of the agent."""
         return make_posterior(
             kernel or self.kernel,
             self.coordinates.actions,
@@ -199,7 +206,7 @@ class GPAgent(Saveable):
         )
 
     def new_mixture(self, kernels: Sequence[Kernel], weights: Array | None = None) -> Mixture:
-        """Return a mixture of posteriors of several kernels, with equal weights by default."""
+        """Return a mixture of the posteriors of several kernels, with equal weights by default."""
         members = make_members(
             kernels,
             self.coordinates.actions,
@@ -210,18 +217,18 @@ class GPAgent(Saveable):
         return Mixture(members, weights)
 
     def advance(self, t: float) -> None:
-        """Prepare for a decision at time t: forget what is too old for it."""
+        """Prepare for a decision at time t: forget observations that are too old."""
 
     def choose(self, t: float, beta: float) -> Any:
         """Return the action for time t, in the coordinates of the kernel."""
         return self._rule.choose(t, beta)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward on the scale of the prior."""
+        """Learn from a reward on the scale of the prior."""
         self.posterior.observe(action, t, y)
 
     def visit(self, action: Any, t: float) -> None:
-        """Take in where an action was taken, as long as rewards have no scale."""
+        """Learn only the place of an action, while the scale of the rewards is unknown."""
         self.learn(action, t, 0.0)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
@@ -229,7 +236,7 @@ class GPAgent(Saveable):
         return self._view.predict(t, actions)
 
     def rebuild(self) -> None:
-        """Choose by the current posterior from now on."""
+        """Create the view and the acquisition rule of the current posterior."""
         self._view = self.coordinates.view(self.posterior)
         self._rule = self.acquisition(self._view, self._rng)
 
@@ -238,7 +245,7 @@ class GPAgent(Saveable):
         self.rebuild()
 
     def _set_scale(self) -> None:
-        """Learn again from all rewards so far, now that they are enough to set a scale."""
+        """Set the scale from the rewards so far, and learn again from these rewards."""
         waiting, self._waiting = self._waiting, []
         scale = self.scale = Normaliser.of([reward for _, _, reward in waiting])
         self._begin()
@@ -247,7 +254,7 @@ class GPAgent(Saveable):
                 self.learn(action, t, float(scale.forward(reward)))
 
     def _learn_from_warm_start(self) -> None:
-        """Take in past decisions, unless contexts matter: theirs are not known."""
+        """Learn from past decisions, unless the agent uses contexts, which these decisions lack."""
         if not self.coordinates.have_contexts:
             for past in self._problem.past_decisions():
                 self.update(*past)
@@ -266,11 +273,11 @@ class GPAgent(Saveable):
         rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
-        """Fit hyper-parameters by evidence, with a prior around the settings, to random actions.
+        """Fit hyper-parameters to rewards of random actions, with a prior centred on the settings.
 
-        Of every world that was met 200 steps count, and of at most eight worlds.
+        The fit maximises the evidence. It uses at most eight worlds and at most 200 steps of each.
 
-        Args: see :class:`agents.base.Trainable`.
+        The arguments are described in :class:`agents.base.Trainable`.
         """
         agent = cls(problem, rng, **settings)
         if agent.coordinates.have_contexts:
@@ -285,7 +292,7 @@ class GPAgent(Saveable):
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> GPAgent:
-        """Return an agent with these hyper-parameters, otherwise as fresh as any."""
+        """Return a new agent with the hyper-parameters that ``train`` returned."""
         agent = cls(problem, rng, **settings)
         agent._adopt(training.unpacked(agent.kernel, learned))
         agent._begin()

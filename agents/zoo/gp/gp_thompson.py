@@ -11,11 +11,11 @@ from agents.gp import Array, Box, Predictive
 from agents.zoo.gp.periodic_gp_ucb import PeriodicGPUCB
 
 LINE_CANDIDATES, BOX_CANDIDATES = 256, 512
-"""Points at which a draw is maximised: on a line, and in a box of more dimensions."""
+"""Number of points of a box over which a draw is maximised, for d = 1 and for d > 1."""
 
 
 class PosteriorDraw:
-    """Maximiser of one draw from a posterior over its actions."""
+    """Acquisition rule that maximises one draw from a posterior over the actions."""
 
     def __init__(self, posterior: Predictive, rng: Rng) -> None:
         self._posterior, self._rng = posterior, rng
@@ -40,7 +40,7 @@ def _spread_points(box: Box) -> Array:
 
 
 class GPThompson(PeriodicGPUCB):
-    """Thompson sampling on the periodic Gaussian process: best action of one posterior draw.
+    """Thompson sampling on the periodic Gaussian process: the best action of a posterior draw.
 
     Pseudo-code::
 
@@ -51,10 +51,10 @@ class GPThompson(PeriodicGPUCB):
 
     Reference: [@cai2021periodic] for the kernel, [@russo2018tutorial] for the rule.
 
-    Deviations from the paper: none of its methods samples. In a box the draw is maximised over a
-    fixed set of points (256 on a line, 512 beyond).
+    Deviations from the paper: no method of [@cai2021periodic] draws from the posterior. In a box,
+    the draw is maximised over a fixed set of points (256 in one dimension, 512 in more dimensions).
 
-    Args: those of :class:`PeriodicGPUCB`; ``beta`` is not used.
+    Args: the arguments of :class:`PeriodicGPUCB`; ``beta`` has no effect.
     """
 
     name = "gp-thompson"

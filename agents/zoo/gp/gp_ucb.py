@@ -11,7 +11,7 @@ from agents.zoo.gp.gp_agent import GPAgent
 
 
 class GPUCB(GPAgent):
-    """GP-UCB: a Gaussian process over the actions alone, blind to time.
+    """GP-UCB: upper confidence bounds of a Gaussian process over the actions, which ignores time.
 
     Pseudo-code::
 
@@ -22,8 +22,9 @@ class GPUCB(GPAgent):
 
     Reference: [@srinivas2009gaussian].
 
-    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic],
-    ``beta_t = 0.8 log(0.4 t)`` clipped at 0; ``beta=finite`` or ``beta=box`` are the theory's.
+    Deviations from the paper: the exploration schedule is that of [@cai2021periodic],
+    ``beta_t = 0.8 log(0.4 t)`` clipped at 0. The settings ``beta=finite`` and ``beta=box`` select
+    the schedules of the theory.
 
     Args:
         common: Arguments of every GP agent, see :class:`GPAgent`.

@@ -17,13 +17,13 @@ from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import FINDERS
 
 SHARES = (1 / 2, 2 / 3, 1.0, 3 / 2, 2.0)
-"""Candidates as shares of the problem's period, where none are given."""
+"""Default candidates, as multiples of the problem's main period."""
 MAX_PENDING = 1000
-"""Decisions without a reward that are remembered."""
+"""Maximum number of stored decisions whose reward has not arrived."""
 
 
 class PEGPUCB(GPAgent):
-    """PE-GP-UCB: the most optimistic of several periods decides; one that errs too much is out.
+    """PE-GP-UCB: optimism over candidate periods, with elimination of inaccurate candidates.
 
     Pseudo-code::
 
@@ -34,26 +34,28 @@ class PEGPUCB(GPAgent):
             S_u += 1;  E_u += y_t - mu_u(a_t, t);  B_u += sqrt(b_t) sigma_u(a_t, t)
             if |E_u| > B_u + sqrt(S_u b_t) (noise deviation):  U <- U without u
 
-    Here b_t = 2 log(|U| pi^2 t^2 / (3 delta)): by the union bound the right candidate goes with a
-    probability of at most delta, half of it for the function and half for the noise.
+    Here b_t = 2 log(|U| pi^2 t^2 / (3 delta)). By the union bound, the true period is eliminated
+    with a probability of at most delta, split equally between the function and the noise.
 
-    Reference: [@ziomek2025time] (first as arXiv 2402.01632), for any set of priors.
+    Reference: [@ziomek2025time] (first published as arXiv 2402.01632), where the candidates can be
+    any set of priors.
 
-    Recommended parameters: delta = 0.1. The rule of elimination is quoted from memory; neither its
-    constants nor delta could be confirmed, since the paper's text could not be opened.
+    Recommended parameters: delta = 0.1. The elimination rule, its constants and delta are quoted
+    from memory. They have not been checked against the text of the paper, which was not available.
 
-    Deviations from the paper: ``beta_t``, by which actions are chosen, is the schedule of
-    [@cai2021periodic], and apart from b_t (it starts at 0, which would drop all in a step or two).
-    The last candidate stays, whatever it does. Where no candidates are given they are 1/2, 2/3, 1,
-    3/2 and 2 times the problem's main season, as if it were known to a factor of two. A late reward
-    is compared with what is believed when it comes. In a box the candidates' bounds are compared on
-    a grid, and only the highest is searched further.
+    Deviations from the paper: actions are chosen with ``beta_t``, the schedule of
+    [@cai2021periodic], which is separate from b_t. If b_t were this schedule, which starts at 0,
+    all candidates would be eliminated within a step or two. The last remaining candidate is never
+    eliminated. The default candidates are 1/2, 2/3, 1, 3/2 and 2 times the problem's main period,
+    as for a period that is known within a factor of two. A late reward is compared with the
+    prediction at the time of its arrival. In a box, the bounds of the candidates are compared on a
+    grid, and only the highest bound is maximised further.
 
     Args:
-        periods: Candidates.
-        delta: Probability that the right one is dropped.
-        time_length_scale: l of the periodic kernel, the same for all. (The 10 of [@cai2021periodic]
-            would make all periods alike.)
+        periods: Candidate periods in steps.
+        delta: Upper bound on the probability that the true period is eliminated.
+        time_length_scale: Length-scale l of the periodic kernel, the same for all candidates. (With
+            the value 10 of [@cai2021periodic], the candidates could hardly be distinguished.)
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
@@ -71,14 +73,14 @@ class PEGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         self.candidates, self._delta = _candidates(problem, periods), share("delta", delta)
-        self._chosen: dict[float, float] = {}  # who decided, by the time of the decision
+        self._chosen: dict[float, float] = {}  # candidate that decided, by time of the decision
         self._decisions = 0
         clock = Periodic(self.candidates[0], seasonal_length_scale(time_length_scale))
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     @property
     def periods(self) -> list[float]:
-        """The candidates that are left."""
+        """Candidate periods that have not been eliminated."""
         return [self.candidates[i] for i in np.flatnonzero(self.alive)]
 
     def start(self) -> None:
@@ -86,15 +88,15 @@ class PEGPUCB(GPAgent):
         kernels = [with_period(self.kernel, period) for period in self.candidates]
         self._posteriors = [self.new_posterior(kernel) for kernel in kernels]
         self.alive = np.ones(len(self.candidates), dtype=bool)
-        self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each
+        self._record = np.zeros((len(self.candidates), 3))  # S, E and B of each candidate
         self._turn_to(0)
 
     def rebuild(self) -> None:
-        """Choose by the current posteriors from now on."""
+        """Create the acquisition rules of the current posteriors."""
         self._rules = [UCB(posterior, self._rng) for posterior in self._posteriors]
 
     def choose(self, t: float, beta: float) -> Any:
-        """Return the best action of the most optimistic candidate, which is remembered."""
+        """Return the best action of the most optimistic candidate, and store the candidate."""
         left = np.flatnonzero(self.alive)
         peaks = np.array([self._rules[i].peak(t, beta) for i in left])
         self._turn_to(int(left[argmax(peaks, self._rng)]))
@@ -105,15 +107,15 @@ class PEGPUCB(GPAgent):
         return self._rules[self._current].choose(t, beta)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return the belief of the candidate that decided last."""
+        """Return mean and variance for the candidate that decided last."""
         return self.posterior.predict(t, actions)
 
     def visit(self, action: Any, t: float) -> None:
-        """Update all candidates with the place of an action, without evaluating them."""
+        """Let all candidates learn the place of an action, without testing any of them."""
         self._learn(action, t, 0.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Judge the candidate that decided, then let all of them learn."""
+        """Test the candidate that decided, then let all remaining candidates learn."""
         who = int(self._chosen.pop(t, -1))
         if who >= 0 and self.alive[who] and self.alive.sum() > 1:
             self._judge(who, action, t, y)
@@ -141,8 +143,8 @@ class PEGPUCB(GPAgent):
 def _candidates(problem: Problem, periods: Sequence[float] | None) -> list[float]:
     if periods is None and problem.period is None:
         raise ValueError(
-            "this agent needs candidate periods and the problem has none: add "
-            f":periods=[12,24] to its name, or choose {FINDERS}"
+            "this agent needs candidate periods, but the problem has no period: add "
+            f":periods=[12,24] to the name of the agent, or choose {FINDERS}"
         )
     if periods is None:
         return [part * float(problem.period or 0.0) for part in SHARES]

@@ -18,11 +18,12 @@ from agents.zoo.gp.prior import main_period
 
 @dataclass(frozen=True)
 class PeriodSetting:
-    """Known period, or a range in which to search for one.
+    """Known period, or range in which the period is searched for.
 
     Attributes:
-        value: Period of the setting or the problem, or None.
-        relied_on: True if that period is assumed to be correct; otherwise it is searched for.
+        value: Period from the setting or the problem; None if neither is known.
+        relied_on: True if this period is assumed to be correct, False if the period is searched
+            for.
         low: Shortest candidate period.
         high: Longest candidate period.
     """
@@ -37,7 +38,7 @@ def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
     """Return the parsed setting ``period``.
 
     Args:
-        problem: Problem, for its main period and horizon.
+        problem: Problem, which provides the main period and the horizon.
         period: A number, "auto", "auto:LOW:HIGH", "about:TAU", or None.
     """
     if period is None and problem.period is None:
@@ -50,22 +51,22 @@ def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
         return PeriodSetting(numbers[0], relied_on=False, low=low, high=high)
     low, high = numbers or (low, high)
     if not low < high:
-        raise _wrong("needs LOW below HIGH", period)
+        raise _wrong("must have LOW below HIGH", period)
     return PeriodSetting(problem.period, relied_on=False, low=low, high=high)
 
 
 def _words(period: str) -> tuple[str, list[float]]:
-    """Return the word of a setting, and its numbers."""
+    """Return the word and the numbers of a setting; raise an error if they are invalid."""
     kind, *texts = period.split(":")
     if (kind, len(texts)) not in (("auto", 0), ("auto", 2), ("about", 1)):
-        raise _wrong("is a number, auto, auto:LOW:HIGH or about:TAU", period)
+        raise _wrong("must be a number, auto, auto:LOW:HIGH or about:TAU", period)
     try:
         numbers = [float(text) for text in texts]
     except ValueError:
-        raise _wrong("has numbers in auto:LOW:HIGH and about:TAU", period) from None
+        raise _wrong("must have numbers in auto:LOW:HIGH and about:TAU", period) from None
     if not all(0 < number < np.inf for number in numbers):
         names = "TAU" if kind == "about" else "LOW and HIGH"
-        raise _wrong(f"needs {names} positive and finite", period)
+        raise _wrong(f"must have positive and finite {names}", period)
     return kind, numbers
 
 
@@ -74,7 +75,7 @@ def _wrong(rule: str, period: str) -> ValueError:
 
 
 class PeriodicGPUCB(GPAgent):
-    """Periodic-GP-UCB: a Gaussian process that knows the season, and optimism.
+    """Periodic-GP-UCB: GP-UCB with a kernel that is periodic in time.
 
     Pseudo-code (Algorithm 1)::
 
@@ -87,24 +88,27 @@ class PeriodicGPUCB(GPAgent):
     Reference: [@cai2021periodic].
 
     Deviations from the paper:
-        1. ``sqrt(beta_t)``, as in its proofs, where Eq. (6) and Algorithm 1 print
-           ``beta_t^(-1/2)``.
-        2. ``beta_t = 0.8 log(0.4 t)`` is clipped at 0; it is negative for t = 1, 2.
-        3. Section 4.1 writes ``2 tau`` in the periodic kernel; Eq. (2), followed here, ``tau``.
-        4. The posterior is computed in a finite state, exactly but for round-off.
-        5. Where the period is not known it is learned (the paper takes it as known): a belief over
-           candidate periods, each with its own posterior, weighed by evidence, and one upper
-           confidence bound from the mean and variance of the mixture
+        1. The standard deviation has the weight ``sqrt(beta_t)``, as in the proofs of the paper.
+           Eq. (6) and Algorithm 1 print ``beta_t^(-1/2)``.
+        2. ``beta_t = 0.8 log(0.4 t)`` is clipped at 0, because it is negative for t = 1, 2.
+        3. The periodic kernel contains ``tau``, as in Eq. (2). Section 4.1 writes ``2 tau``.
+        4. The posterior is computed with a state of finite size. It is exact up to round-off.
+        5. An unknown period is learned, whereas the paper assumes a known period. Each candidate
+           period has a posterior, and the posteriors are weighted by evidence. The upper confidence
+           bound is computed from the mean and variance of this mixture
            (:mod:`agents.gp.posteriors.period_search`, :meth:`period_belief`).
 
     Args:
-        period: tau, to be relied on; "auto" to learn it; "auto:LOW:HIGH" to say where it may lie
-            (by default 5 steps to a quarter of the horizon, but 20 to 200); "about:TAU" to learn it
-            with a hint: one third that it is TAU, one third that it is near, one third for all
-            others. "auto" takes the problem's main season, if it has one, for a hint. By default
-            that season is relied on, or the period learned if there is none.
-        time_length_scale: l of the periodic kernel. The default is the paper's; 1 suits worlds
-            that change visibly within a season.
+        period: A number tau, which is assumed to be correct; "auto" to learn the period;
+            "auto:LOW:HIGH" to learn it within these bounds; or "about:TAU" to learn it with the
+            hint TAU. The default bounds are 5 steps and a quarter of the horizon, but the upper
+            bound is at least 20 and at most 200 steps. With a hint, the prior probability is one
+            third for exactly TAU, one third for periods near TAU, and one third spread over the
+            whole range. "auto" uses the problem's main season, if it has one, as a hint. By
+            default, the main season is assumed to be correct, and the period is learned if the
+            problem has no season.
+        time_length_scale: Length-scale l of the periodic kernel. The default is that of the paper;
+            1 suits worlds that change visibly within a season.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
@@ -125,7 +129,7 @@ class PeriodicGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """Return one kernel if the period is relied on, otherwise a mixture over periods."""
+        """Return one posterior if the period is relied on, otherwise a mixture over periods."""
         if self._season.relied_on:
             return super().new_posterior(kernel)
         return PeriodSearch(

@@ -20,33 +20,43 @@ from agents.gp import (
 )
 
 PAPER_NOISE_VARIANCE = 0.5
-"""The paper's sigma^2 on rewards of unit scale, for problems whose noise is not known."""
+"""Value of sigma^2 in the paper for rewards of unit scale, used if the noise is unknown."""
 MIN_NOISE_VARIANCE = 1e-6
-"""A noiseless world still needs a positive variance to invert."""
+"""Lower bound on the noise variance, so that covariances of noiseless worlds are invertible."""
 
 
 def memory_of(problem: Problem, variation: float) -> float:
-    """Return the memory sqrt(T / P) in steps for a total variation P over T steps."""
+    """Return the memory in steps, sqrt(T / P), for a total variation P over T steps."""
     return math.sqrt(problem.likely_horizon / positive("variation", variation))
 
 
-FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find it automatically"
-"""Agents for problems without a known period."""
+FINDERS = "periodic-gp-ucb:period=auto or auto-gp-ucb, which find the period automatically"
+"""Names of the agents that find an unknown period, as text for error messages."""
 
 
 def main_period(problem: Problem, period: float | None, *, setting: str = "period=24") -> float:
-    """Return the setting or the problem's period, or raise an error that names the setting."""
+    """Return the given period, or the problem's main period; raise an error if neither is known.
+
+    Args:
+        problem: Problem, which may have a main period.
+        period: Value of the setting; None if it is not given.
+        setting: Example of the setting, for the error message.
+    """
     known = period if period is not None else problem.period
     if known is None:
         raise ValueError(
-            "this agent needs a period and the problem has none: add "
-            f":{setting} to its name, or choose {FINDERS}"
+            "this agent needs a period, but the problem has none: add "
+            f":{setting} to the name of the agent, or choose {FINDERS}"
         )
     return positive("period", known)
 
 
 def longest_period(problem: Problem, max_period: int | None, *, most: int) -> int:
-    """Return the setting, or the problem's main season rounded up, or 24; at most ``most``."""
+    """Return the setting, which must not exceed ``most``, or a default.
+
+    The default is the problem's main period, rounded up, or 24 if it is unknown, and at most
+    ``most``.
+    """
     if max_period is not None and (not isinstance(max_period, int) or not 1 <= max_period <= most):
         raise ValueError(f"max_period must be a whole number in [1, {most}], got {max_period!r}")
     known = math.ceil(problem.period) if problem.period is not None else 24
@@ -64,9 +74,10 @@ def actions_of(problem: Problem) -> Finite | Box:
 
 
 def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float) -> ActionKernel:
-    """Return the kernel on the actions; arms without coordinates are independent.
+    """Return the kernel over the actions; arms without coordinates are independent.
 
-    "linear" is a . b / d in units of the box, as in the worlds: variance 1 in its corners.
+    The kernel "linear" is a . b / d in units of the box, as in the worlds, so its variance is 1 in
+    the corners of the box.
     """
     features = problem.action_features
     dim = problem.dim if features is None else features.shape[1]
@@ -83,9 +94,11 @@ def action_kernel_of(problem: Problem, kind: str, length_scale: float, nu: float
 def scale_of(
     problem: Problem, mean: float | None = None, scale: float | None = None
 ) -> Normaliser | None:
-    """Return the scale of the rewards, from settings, the warm start or the problem."""
+    """Return the scale of the rewards from settings, warm start or problem; None if unknown."""
     if (mean is None) != (scale is None):
-        raise ValueError("prior_mean and prior_scale must be given together")
+        raise ValueError(
+            f"prior_mean and prior_scale must be given together, got {mean} and {scale}"
+        )
     if mean is not None and scale is not None:
         return Normaliser(number("prior_mean", mean), number("prior_scale", scale))
     past = problem.warm_start
@@ -97,7 +110,10 @@ def scale_of(
 def noise_variance_of(
     problem: Problem, scale: Normaliser | None, setting: float | None = None
 ) -> float:
-    """Return the noise variance on a scale of rewards, from the setting or the problem."""
+    """Return the noise variance on the scale of the prior: the setting, or the problem's value.
+
+    The result is ``PAPER_NOISE_VARIANCE`` if the noise or the scale of the rewards is unknown.
+    """
     if setting is not None:
         return number("noise_variance", setting)
     if problem.noise_std is None or scale is None:

@@ -22,18 +22,18 @@ class RGPUCB(GPAgent):
             a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
             observe y_t
 
-    Reference: [@bogunovic2016time]. Blocks of 15 steps as in [@cai2021periodic], or, with
-    ``block_size=formula``, N = ceil(min{T, 12 eps^(-1/4)}): the block length that
-    [@bogunovic2016time] choose, where eps^(-1/4) is their rate for the squared exponential kernel
-    and 12 their constant.
+    Reference: [@bogunovic2016time]. By default, a block has 15 steps, as in [@cai2021periodic].
+    With ``block_size=formula``, the length of a block is N = ceil(min{T, 12 eps^(-1/4)}), as chosen
+    in [@bogunovic2016time], where eps^(-1/4) is the rate for the squared exponential kernel and 12
+    is the constant.
 
-    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic], and
-    ``beta_t`` continues across blocks. The warm start is forgotten with the first block. Rewards
-    that arrive after the end of their block are ignored.
+    Deviations from the paper: the exploration schedule is that of [@cai2021periodic], and
+    ``beta_t`` continues across blocks. The warm start belongs to the first block and is forgotten
+    when this block ends. Rewards that arrive after the end of their block are ignored.
 
     Args:
-        block_size: N, or "formula".
-        eps: Rate of change in the formula.
+        block_size: Length N of a block in steps, or "formula".
+        eps: Rate of change eps in the formula.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
@@ -52,11 +52,11 @@ class RGPUCB(GPAgent):
             rate = share("eps", eps)
             block_size = math.ceil(min(problem.horizon or math.inf, 12.0 * rate**-0.25))
         self.block_size = whole("block_size", block_size, " or 'formula'")
-        self._start = -math.inf  # of the block
+        self._start = -math.inf  # time of the first step of the current block
         super().__init__(problem, rng, time_kernel=Constant(), **common)
 
     def advance(self, t: float) -> None:
-        """Start a new block if it is time."""
+        """Start a new block if the current block has ended."""
         if self._start == -math.inf:
             self._start = t
         elif t >= self._start + self.block_size:
@@ -64,6 +64,6 @@ class RGPUCB(GPAgent):
             self.posterior.reset()
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, if the decision was made in this block."""
+        """Learn from a reward if its decision was made in the current block."""
         if t >= self._start:
             super().learn(action, t, y)

@@ -15,12 +15,13 @@ from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import main_period
 
 MAX_SEASONS = 4
-"""Seasons that are combined: there are 2^n products of n seasons."""
+"""Maximum number of seasons; the kernel "any" of n seasons has 2^n terms."""
 COMBINATIONS = ("any", "sum", "product", "nested")
+"""Ways to combine the kernels of several seasons."""
 
 
 class SeasonsGPUCB(GPAgent):
-    """Seasons-GP-UCB: Periodic-GP-UCB with sums and products of several seasons.
+    """Seasons-GP-UCB: Periodic-GP-UCB with sums and products of the kernels of several seasons.
 
     Pseudo-code::
 
@@ -32,19 +33,20 @@ class SeasonsGPUCB(GPAgent):
         auto:    the mixture of all of these, weighed by their evidence
         then as Periodic-GP-UCB
 
-    Reference: [@cai2021periodic], whose Remark 1 and discussion name several seasons;
-    [@duvenaud2011additive] for kernels of all orders, [@hoeting1999bayesian] for "auto".
+    Reference: [@cai2021periodic], which mentions several seasons in Remark 1 and in the discussion;
+    [@duvenaud2011additive] for kernels of all orders; [@hoeting1999bayesian] for "auto".
 
-    Deviations from the paper: it combines no kernels. "any", written out, is the mean of all
-    products of seasons, the empty one included: the pattern of a day, that of a week, a day that
-    differs from weekday to weekday, and what never changes.
+    Deviations from the paper: the paper does not combine kernels. The kernel "any", multiplied out,
+    is the mean of the products of all subsets of the seasons, including the empty product. With a
+    day and a week, it contains a daily pattern, a weekly pattern, a daily pattern that differs
+    between weekdays, and a constant part.
 
     Args:
-        periods: In steps, the main one first; by default the problem's.
-        combine: "any", "sum", "product", "nested" or "auto".
-        time_length_scale: l of all periodic kernels.
-        common: Arguments of every GP agent, see :class:`GPAgent`. With "auto",
-            ``fit_warm_start`` fits the actions' kernel, not the seasons'.
+        periods: Periods in steps, the main period first; by default those of the problem.
+        combine: Way to combine the seasons: "any", "sum", "product", "nested" or "auto".
+        time_length_scale: Length-scale l of all periodic kernels.
+        common: Arguments of every GP agent, see :class:`GPAgent`. With "auto", ``fit_warm_start``
+            fits the kernel over actions, but not the kernels of the seasons.
     """
 
     name = "seasons-gp-ucb"
@@ -66,7 +68,7 @@ class SeasonsGPUCB(GPAgent):
         chosen = list(problem.periods) if periods is None else several("periods", periods)
         known = chosen or [main_period(problem, None, setting="periods=[24]")]
         if len(known) > MAX_SEASONS:
-            raise ValueError(f"at most {MAX_SEASONS} seasons are combined, got {len(known)}")
+            raise ValueError(f"periods must have at most {MAX_SEASONS} entries, got {len(known)}")
         length_scale = seasonal_length_scale(time_length_scale)
         self._seasons = [Periodic(positive("periods", period), length_scale) for period in known]
         self._combine = combine
@@ -74,7 +76,7 @@ class SeasonsGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations; with "auto", from all ways to combine the seasons."""
+        """Start without observations; with "auto", start a mixture of all combinations."""
         if self._combine != "auto":
             super().start()
             return
@@ -85,7 +87,7 @@ class SeasonsGPUCB(GPAgent):
 
 
 def combined(seasons: Sequence[TimeKernel], way: str) -> Kernel:
-    """Return one time kernel of variance 1 from those of several seasons."""
+    """Return a time kernel of variance 1 that combines the kernels of several seasons."""
     if way == "sum":
         return reduce(operator.add, seasons) * (1.0 / len(seasons))
     halves = [0.5 * (Constant() + season) for season in seasons]

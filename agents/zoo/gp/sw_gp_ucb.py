@@ -16,7 +16,7 @@ from agents.zoo.gp.prior import memory_of
 
 
 class SWGPUCB(GPAgent):
-    """SW-GP-UCB: GP-UCB on the rewards of the last W steps alone.
+    """SW-GP-UCB: GP-UCB on the rewards of the last W steps.
 
     Pseudo-code::
 
@@ -27,21 +27,22 @@ class SWGPUCB(GPAgent):
 
     Reference: [@zhou2021no].
 
-    Recommended parameters: the theory wants W of the order gamma_T^(1/4) sqrt(T / P_T), with P_T
-    the total change of the function over T steps and gamma_T the information gain. The rule is
-    quoted from memory; no source for it could be opened, and none of the paper's experiments'
-    windows. The default is W = ceil(sqrt(T / P_T)), gamma_T left out and P_T = 1: 15 at T = 200.
+    Recommended parameters: the theory requires W to be of the order gamma_T^(1/4) sqrt(T / P_T),
+    where P_T is the total variation of the function over T steps and gamma_T is the information
+    gain. This rule is quoted from memory, because the text of the paper was not available; the
+    windows of its experiments are not known to us. The default is W = ceil(sqrt(T / P_T)). It omits
+    the factor gamma_T^(1/4) and assumes P_T = 1. At T = 200, the default is 15.
 
-    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic], in place
-    of one that needs a bound on the norm of the function. Times are those of the decisions: a
-    reward that comes when its decision has left the window is ignored. Where the horizon is not
-    known, T = 1000 in the rule.
+    Deviations from the paper: the exploration schedule is that of [@cai2021periodic] instead of the
+    paper's schedule, which needs a bound on the norm of the function. The window contains the
+    decisions of the last W steps: a reward that arrives after its decision has left the window is
+    ignored. If the horizon is unknown, the default window assumes T = 1000.
 
     Args:
-        window: W in steps, or "formula".
-        variation: P_T in the formula, on the scale of the prior.
-        common: Arguments of every GP agent, see :class:`GPAgent`; the engine
-            is "incremental", which can drop observations.
+        window: Window W in steps, or "formula" for the default rule.
+        variation: Total variation P_T in the rule, on the scale of the prior.
+        common: Arguments of every GP agent, see :class:`GPAgent`. The engine must be "incremental",
+            which can drop observations.
     """
 
     name = "sw-gp-ucb"
@@ -65,13 +66,13 @@ class SWGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=Constant(), **options)
 
     def advance(self, t: float) -> None:
-        """Forget what has left the window."""
+        """Forget the observations that have left the window."""
         self._now = max(self._now, t)
         inside = self.posterior.times >= self._now - self.window
         if not inside.all():
             self.posterior.keep(np.flatnonzero(inside))
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, if its decision lies within the window."""
+        """Learn from a reward if its decision lies within the window."""
         if t >= self._now - self.window:
             super().learn(action, t, y)

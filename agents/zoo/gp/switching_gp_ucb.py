@@ -16,11 +16,11 @@ from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import main_period
 
 DECAYS = (0.0, 0.003, 0.01, 0.03, 0.1)
-"""Forgetting rates: never, and from half in 460 steps to half in 13."""
+"""Forgetting rates: 0 forgets nothing; the others halve the correlation in 461 to 13 steps."""
 
 
 class SwitchingGPUCB(GPAgent):
-    """Switching-GP-UCB: a season that drifts, or none; how fast, and which, is learned.
+    """Switching-GP-UCB: GP-UCB that learns whether there is a season, and how fast rewards drift.
 
     Pseudo-code::
 
@@ -31,19 +31,19 @@ class SwitchingGPUCB(GPAgent):
             a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
             observe y_t
 
-    Reference: the discussion of [@cai2021periodic] for periodic x decay, [@bogunovic2016time] for
-    the decay, [@hoeting1999bayesian] for the averaging.
+    Reference: the discussion of [@cai2021periodic] for the product of a periodic kernel and a
+    decay, [@bogunovic2016time] for the decay, and [@hoeting1999bayesian] for the averaging.
 
-    Deviations from the paper: it names the kernel and leaves the rate open. Here every rate of a
-    grid is a candidate, with the season and without. Beforehand it is as likely that nothing is
-    forgotten as that something is.
+    Deviations from the paper: the paper names the product kernel but does not specify the rate.
+    Here, every rate of a grid is a candidate, with the season and without the season. The prior
+    probability that nothing is forgotten equals the prior probability that something is forgotten.
 
-    ``belief(t)`` of a past t is not smoothed, see :meth:`GPAgent.belief`.
+    The belief about a past t is not smoothed by later rewards, see :meth:`GPAgent.belief`.
 
     Args:
-        period: tau; by default the problem's main season.
-        time_length_scale: l of the periodic kernel.
-        decays: Forgetting rates to be considered, each in [0, 1).
+        period: Period tau in steps; by default that of the problem's main season.
+        time_length_scale: Length-scale l of the periodic kernel.
+        decays: Candidate forgetting rates eps_i, each in [0, 1).
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
@@ -68,7 +68,7 @@ class SwitchingGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations: all rates, with the season and without."""
+        """Start without observations, with all rates, each with and without the season."""
         kernels = [
             drifting(kernel, eps)
             for kernel in (self.kernel, seasonless(self.kernel))
@@ -79,7 +79,7 @@ class SwitchingGPUCB(GPAgent):
         self.posterior = self.new_mixture(kernels, np.tile(share, 2))
 
     def decay_belief(self) -> tuple[Array, Array]:
-        """Return forgetting rates and their probabilities with (row 0) and without season."""
+        """Return the forgetting rates and their probabilities with (row 0) and without a season."""
         return np.array(self._decays), self.posterior.weights.reshape(2, -1)
 
 

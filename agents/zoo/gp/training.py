@@ -1,4 +1,4 @@
-"""Hyper-parameters by evidence: from a warm start, or from random actions in other worlds."""
+"""Fits of hyper-parameters by evidence, to a warm start or to random actions in other worlds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agents.zoo.gp.gp_agent import GPAgent
 
 MAX_WORLDS, MAX_STEPS = 8, 200
-"""Worlds that are looked at, and steps of each: more would take long and change little."""
+"""Maximum numbers of worlds and of steps per world; more would take long and change little."""
 
 
 def fit_warm_start(agent: GPAgent) -> Fit:
@@ -26,7 +26,9 @@ def fit_warm_start(agent: GPAgent) -> Fit:
     problem, coordinates = agent._problem, agent.coordinates
     past = problem.warm_start
     if past is None or coordinates.have_contexts or not np.isfinite(past.reward).any():
-        raise ValueError("fit_warm_start needs a problem with a warm start")
+        raise ValueError(
+            "fit_warm_start needs a warm start with a known reward, and an agent without contexts"
+        )
     known = np.isfinite(past.reward)
     taken = np.array([coordinates.of(problem.checked(action)) for action in past.action[known]])
     rewards = (taken, past.t[known], past.reward[known])
@@ -36,16 +38,17 @@ def fit_warm_start(agent: GPAgent) -> Fit:
 def fit_worlds(
     agent: GPAgent, envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng
 ) -> dict[str, NDArray[Any]]:
-    """Fit hyper-parameters to random actions in some worlds, with a prior around the agent's.
+    """Fit hyper-parameters to rewards of random actions, with a prior centred on the template.
 
     Args:
-        agent: Gives the template.
-        envs: Worlds; only the first few copies are looked at, in their first episode.
-        steps: Interactions that may be used, all copies together.
-        rng: Chooses the actions.
+        agent: Agent whose kernel, actions and noise variance are the template of the fit.
+        envs: Vector environment of worlds. Only the first episode of the first ``MAX_WORLDS``
+            copies is used.
+        steps: Maximum number of interactions, summed over all copies.
+        rng: Generator of the random actions.
 
     Returns:
-        Plain arrays for ``unpacked``.
+        The fitted values as plain arrays, which ``unpacked`` reads.
     """
     chosen, times, rewards = _random_play(envs, steps, rng)
     of, copies = agent.coordinates.of, range(min(envs.num_envs, MAX_WORLDS))
@@ -60,17 +63,20 @@ def fit_worlds(
 
 
 def unpacked(kernel: Kernel, learned: Mapping[str, NDArray[Any]]) -> Fit:
-    """Return the result of ``fit_worlds``, put into the template; its evidence is not known."""
+    """Return the template with the values from ``fit_worlds``; the evidence of the fit is NaN."""
     fitted = put(kernel, free_parameters(kernel), learned["kernel"])
     normaliser = Normaliser(*learned["scale"].tolist())
     return Fit(fitted, float(learned["noise_variance"]), normaliser, math.nan)
 
 
 def _random_play(envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng) -> list[NDArray[Any]]:
-    """Return actions, times and rewards, a row for each step and a column for each copy."""
+    """Return actions, times and rewards as arrays, with a row per step and a column per copy."""
     rounds = min(steps // envs.num_envs, MAX_STEPS)
     if rounds < 2:
-        raise ValueError(f"{steps} steps are too few for {envs.num_envs} copies")
+        raise ValueError(
+            f"training needs at least {2 * envs.num_envs} steps, two in each of {envs.num_envs} "
+            f"copies of the world, got {steps}"
+        )
     envs.action_space.seed(int(rng.integers(2**31)))
     observations, _ = envs.reset()
     rows: list[tuple[Any, Any, Any]] = []

@@ -12,7 +12,7 @@ from agents.zoo.gp.gp_agent import GPAgent
 
 
 class TVGPUCB(GPAgent):
-    """TV-GP-UCB: a Gaussian process whose function drifts, so that old rewards count less.
+    """TV-GP-UCB: GP-UCB for a function that drifts, so that old rewards have less influence.
 
     Pseudo-code::
 
@@ -23,14 +23,14 @@ class TVGPUCB(GPAgent):
 
     Reference: [@bogunovic2016time].
 
-    Deviations from the paper: the exploration schedule is the one of [@cai2021periodic], which
-    takes eps "from the pre-trained model" and does not print it; the default here, 0.03, is a
-    choice of ours, for a function half forgotten after some 45 steps.
+    Deviations from the paper: the exploration schedule is that of [@cai2021periodic]. That paper
+    takes eps "from the pre-trained model" but does not report its value. The default here, 0.03, is
+    our choice: the correlation in time falls to one half after about 45 steps.
 
-    ``belief(t)`` of a past t is not smoothed, see :meth:`GPAgent.belief`.
+    The belief about a past t is not smoothed by later rewards, see :meth:`GPAgent.belief`.
 
     Args:
-        eps: Rate of change in (0, 1); ``fit_warm_start=true`` fits it to the warm start.
+        eps: Rate of change in (0, 1); ``fit_warm_start=true`` fits the rate to the warm start.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 

@@ -13,11 +13,11 @@ from agents.gp import Decay, Incremental, Kernel, Posterior, Prediction, StateSp
 from agents.zoo.gp.gp_agent import GPAgent
 
 STEADY = Decay(1.0 - math.exp(-1.0))
-"""exp(-|u - v| / 2): what a Wiener process is in logarithmic time, divided by its deviation."""
+"""Kernel exp(-|u - v| / 2) of the stationary process in logarithmic time."""
 
 
 class UITVBO(GPAgent):
-    """UI-TVBO: a Gaussian process that wanders, so that old rewards lose certainty, not value.
+    """UI-TVBO: GP-UCB for a function that changes in time as a Wiener process.
 
     Pseudo-code::
 
@@ -26,23 +26,28 @@ class UITVBO(GPAgent):
             a_t <- argmax_a mu(a, t) + sqrt(beta_t) sigma(a, t)
             observe y_t
 
-    The kernel is that of f(., t) = f(., 0) + a Wiener process of variance q per step. With
-    u = log(1 + q t) it is exp(u/2) exp(v/2) exp(-|u - v|/2): f is exp(u/2) times a process that
-    decays at a constant rate in u. So the belief is the one of TV-GP-UCB in the time u, where y_t
-    is seen divided by exp(u/2), with noise that is smaller by as much. Exact, in every engine.
+    The kernel is that of f(., t) = f(., 0) + a Wiener process of variance q per step. The
+    uncertainty about an old reward therefore grows with its age, while the mean stays the same.
+    With u = log(1 + q t) the kernel is exp(u/2) exp(v/2) exp(-|u - v|/2): f is exp(u/2) times a
+    process whose correlation decays at a constant rate in u. The posterior is therefore that of
+    TV-GP-UCB in the time u, with y_t and the standard deviation of its noise divided by exp(u/2).
+    The computation is exact in every engine.
 
-    Reference: [@brunzema2022controller]; the kernel, its start at variance 1 and q = 0.03 are also
-    in the authors' code (repository brunzema/uitvbo).
+    Reference: [@brunzema2022controller]. The kernel, its variance of 1 at the start and q = 0.03
+    are also in the authors' code (repository brunzema/uitvbo).
 
-    Deviations from the paper: its second part, constraints that keep the function convex, is left
-    out, since rewards here need not be; and so is the local approximation of old data. The
-    exploration schedule is the one of [@cai2021periodic]. The clock starts with the warm start, or
-    at 0. ``fit_warm_start`` fits the forgetting of TV-GP-UCB, whose steps have variance eps = q.
+    Deviations from the paper: the second part of the method, constraints that keep the function
+    convex, is left out, because mean rewards need not be convex here. The local approximation of
+    old data is also left out. The exploration schedule is that of [@cai2021periodic]. Time is
+    measured from the first decision of the warm start, or from 0 without a warm start.
+    ``fit_warm_start`` fits the forgetting rate eps of TV-GP-UCB and uses it as q, because each step
+    of TV-GP-UCB has variance eps.
 
-    ``belief(t)`` of a past t is not smoothed, see :meth:`GPAgent.belief`.
+    The belief about a past t is not smoothed by later rewards, see :meth:`GPAgent.belief`.
 
     Args:
-        forgetting: q in (0, 1), variance of the change in one step as a share of the prior's.
+        forgetting: Rate q in (0, 1): the variance of the change in one step, as a share of the
+            prior variance.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
@@ -58,31 +63,31 @@ class UITVBO(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations, with the rate of the kernel."""
+        """Start without observations, with the value of q in the kernel."""
         (term,) = self.kernel.terms
         (self._rate,) = (clock.eps for clock in term.clocks if isinstance(clock, Decay))
         super().start()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """Return a posterior of the steady process, in logarithmic time."""
+        """Return a posterior of the stationary process, in logarithmic time."""
         (term,) = (kernel or self.kernel).terms
         return super().new_posterior(Sum((replace(term, clocks=(STEADY,)),)))
 
     def choose(self, t: float, beta: float) -> Any:
-        """Return the same action in both times, since the factor exp(u/2) is common to all."""
+        """Return the action for time t; the factor exp(u/2), common to all actions, is left out."""
         return super().choose(self._logarithmic(t), beta)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, in the unit of the steady process."""
+        """Learn from a reward, in the unit of the stationary process."""
         u = self._logarithmic(t)
         self.posterior.observe(action, u, y * math.exp(-u / 2), math.exp(u))
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return the mean and variance of the process that wanders."""
+        """Return mean and variance of f(., t), which is exp(u/2) times the stationary process."""
         u = self._logarithmic(t)
         mean, variance = super().predict(u, actions)
         return Prediction(math.exp(u / 2) * mean, math.exp(u) * variance)
 
     def _logarithmic(self, t: float) -> float:
-        """Return u; what lies before the start counts as of the start."""
+        """Return u = log(1 + q t), with t measured from the start; 0 before the start."""
         return math.log1p(self._rate * max(t - self._origin, 0.0))

@@ -26,13 +26,13 @@ from agents.zoo.gp.prior import actions_of, main_period
 
 CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
 MIN_KEPT = 2
-"""Least number of stored observations, as in the authors' code."""
+"""Minimum number of stored observations, as in the authors' code."""
 LINE_POINTS, BOX_POINTS = 64, 256
-"""Number of points for relevance, in one dimension and in more."""
+"""Number of actions of a box that represent it in the relevance, for d = 1 and for d > 1."""
 
 
 class WDBO(GPAgent):
-    """W-DBO: drops the observations that matter least for the future, within a budget.
+    """W-DBO: GP-UCB that drops, within a budget, the observations least relevant for the future.
 
     Pseudo-code::
 
@@ -43,31 +43,38 @@ class WDBO(GPAgent):
             a_t <- argmax_a mu(a, t) + sqrt(beta_t) sigma(a, t)
             observe y_t
 
-    R_i is the Wasserstein distance between the beliefs about the future with and without
-    observation i, relative to that between the belief and the prior.
+    R_i is the relevance of observation i: the Wasserstein distance between the beliefs about the
+    future with and without this observation, divided by the distance between the belief and the
+    prior. The time l_T is the memory of the kernel in steps, and dt is the number of steps since
+    the last decision.
 
-    Reference: [@bardou2024too], and the authors' package wdbo-algo 1.0.7 for the order of steps.
+    Reference: [@bardou2024too]. The order of the steps is that of the authors' package
+    wdbo-algo 1.0.7.
 
-    Recommended parameters: alpha = 1/4 (Section 5.1, and the package), 15 observations before the
-    first is dropped (package). Kernels: the paper's smooth ones are "se" here.
+    Recommended parameters: alpha = 1/4 (Section 5.1, and the package), and 15 observations before
+    the first is dropped (the package). The smooth kernels of the paper correspond to
+    ``time_kernel="se"``.
 
     Deviations from the paper:
-        1. Relevance is a sum over the available actions and future times, for any kernel of this
-        package; the paper's is a closed-form integral over all of space.
-        2. For a purely periodic kernel, the future and l_T are one period: observations do not age,
-        and redundant ones are dropped.
-        3. Hyper-parameters are fixed, or fitted to the warm start, not refitted at every step.
-        4. The exploration schedule is the one of [@cai2021periodic].
+        1. Relevance is a sum over the available actions and future times, which is possible for
+           any kernel of this package. The paper uses a closed-form integral over all of space.
+        2. For a purely periodic kernel, the future and l_T are one period. Observations then do not
+           age, and only redundant observations are dropped.
+        3. Hyper-parameters are fixed, or fitted once to the warm start. They are not fitted again
+           at every step.
+        4. The exploration schedule is that of [@cai2021periodic].
 
     Args:
-        alpha: Growth of the budget per l_T; the larger, the more is dropped.
-        first: Observations before the first may be dropped.
-        time_kernel: "se", "decay", "periodic", or "quasi-periodic" (periodic times decay).
-        time_length_scale: Of "se", in steps (10 if None), or of the periodic kernel (1 if None).
+        alpha: Growth of the budget per l_T; with a larger alpha, more observations are dropped.
+        first: Minimum number of observations before any is dropped.
+        time_kernel: "se", "decay", "periodic", or "quasi-periodic" (the product of the periodic
+            kernel and the decay).
+        time_length_scale: Length-scale of "se", in steps (10 if None), or of the periodic kernel (1
+            if None).
         eps: Forgetting rate of the decay.
-        period: Of the periodic kernel; by default the problem's main season.
-        common: Arguments of every GP agent, see :class:`GPAgent`; the engine
-            is "incremental".
+        period: Period of the periodic kernel in steps; by default that of the problem's main
+            season.
+        common: Arguments of every GP agent, see :class:`GPAgent`. The engine must be "incremental".
     """
 
     name = "w-dbo"
@@ -100,7 +107,7 @@ class WDBO(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **options)
 
     def advance(self, t: float) -> None:
-        """Increase the budget, and drop the observations that it allows to."""
+        """Increase the budget, then drop observations within the budget."""
         if t > self._now > -math.inf:
             growth = (t - self._now) / time_scale(self.posterior.kernel)
             self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)

@@ -24,7 +24,7 @@ from agents.zoo.gp.prior import memory_of
 
 
 class WGPUCB(GPAgent):
-    """WGP-UCB: weighted regression, in which the noise of a reward grows with its age.
+    """WGP-UCB: GP-UCB in which the noise variance of a reward grows with the age of the reward.
 
     Pseudo-code::
 
@@ -34,24 +34,27 @@ class WGPUCB(GPAgent):
             a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
             observe y_t
 
-    Reference: [@deng2022weighted]: weights gamma^(-s) that grow with s, and a regulariser that
-    grows with them, are the same as noise that grows with age; the newest reward has plain noise.
+    Reference: [@deng2022weighted]. The paper has weights gamma^(-s), which grow with s, and a
+    regulariser that grows with the weights. This is equivalent to noise that grows with the age of
+    a reward. The newest reward has the noise variance sigma^2.
 
-    Recommended parameters: the theory wants 1 / (1 - gamma) of the order
-    gamma_T^(1/4) sqrt(T / B_T), with B_T the total change of the function and gamma_T the
-    information gain. The rule is quoted from memory; no source for it could be opened, and the
-    discounts of the paper's experiments are not known to us. The default is
-    gamma = 1 - sqrt(B_T / T), at least 1/2, gamma_T left out and B_T = 1: 0.93 at T = 200.
+    Recommended parameters: the theory requires 1 / (1 - gamma) to be of the order gamma_T^(1/4)
+    sqrt(T / B_T), where B_T is the total variation of the function and gamma_T is the information
+    gain. This rule is quoted from memory, because the text of the paper was not available; the
+    discounts of its experiments are not known to us. The default is gamma = 1 - sqrt(B_T / T), with
+    a lower limit of 1/2. It omits the factor gamma_T^(1/4) and assumes B_T = 1. At T = 200, the
+    default is 0.93.
 
-    Deviations from the paper: the width is the deviation of the weighted posterior, as in a public
-    implementation of weighted GP-UCB that we compared with; whether the paper's uses squared
-    weights, as in the linear case, could not be confirmed. The exploration schedule is the one of
-    [@cai2021periodic], in place of one that needs a bound on the norm of the function. Late rewards
-    are weighed by their age. Where the horizon is not known, T = 1000 in the rule.
+    Deviations from the paper: the confidence width is the standard deviation of the weighted
+    posterior, as in a public implementation of weighted GP-UCB with which we compared this agent.
+    We could not confirm whether the paper uses squared weights in the width, as in the linear case.
+    The exploration schedule is that of [@cai2021periodic] instead of the paper's schedule, which
+    needs a bound on the norm of the function. Late rewards are weighted by their age. If the
+    horizon is unknown, the default discount assumes T = 1000.
 
     Args:
-        gamma: Discount per unit of time, in (0, 1], or "formula".
-        variation: B_T in the formula, on the scale of the prior.
+        gamma: Discount gamma per unit of time, in (0, 1], or "formula" for the default rule.
+        variation: Total variation B_T in the rule, on the scale of the prior.
         common: Arguments of every GP agent, see :class:`GPAgent`.
     """
 
@@ -73,12 +76,12 @@ class WGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=Constant(), **common)
 
     def start(self) -> None:
-        """Start without observations, at no time yet."""
-        self._now = -math.inf  # the time at which a reward is new
+        """Start without observations, before the first time."""
+        self._now = -math.inf  # time at which a reward has weight 1
         super().start()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """Return a state where there is one, since it discounts at a cost that does not grow."""
+        """Return a state-space posterior if possible, since its discounts have a constant cost."""
         if self._engine == "auto":
             with suppress(RankError):
                 parts = (kernel or self.kernel, self.coordinates.actions, self.noise_variance)
@@ -86,11 +89,11 @@ class WGPUCB(GPAgent):
         return super().new_posterior(kernel)
 
     def advance(self, t: float) -> None:
-        """Age all rewards, for a choice at time t: that of the step before is new."""
+        """Discount all rewards for a choice at time t; a reward of time t - 1 has weight 1."""
         self._grow_older(t - 1.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Take in a reward, aged already if it is late."""
+        """Learn from a reward, which is already discounted if it is late."""
         self._grow_older(t)
         weight = self.gamma ** (self._now - t)
         if weight > SPENT:

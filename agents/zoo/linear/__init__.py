@@ -1,3 +1,3 @@
-"""Agents whose mean reward is linear in features."""
+"""Agents that model the mean reward as linear in features."""
 
 __all__: list[str] = []

@@ -11,7 +11,7 @@ from agents.zoo.linear.sw_linucb import SWLinUCB
 
 
 class Bob(SWLinUCB):
-    """BOB, bandit over bandit: EXP3 chooses the window of SW-LinUCB again for every block.
+    """BOB, bandit over bandit: EXP3 chooses the window of SW-LinUCB for every block.
 
     Pseudo-code::
 
@@ -21,15 +21,17 @@ class Bob(SWLinUCB):
             run SW-LinUCB with window w from scratch; R <- sum of its rewards, in [-1, 1]
             s_w <- s_w exp(gamma / ((D + 1) u_w) (1/2 + R / (2 H + 4 sigma sqrt(H log(T/sqrt H)))))
 
-    Reference: [@cheung2019learning], Algorithm 2, with its gamma = min{1, sqrt((D + 1) log(D + 1) /
-    ((e - 1) ceil(T / H)))}; cross-checked with a second implementation. Nothing is left to set.
+    Reference: [@cheung2019learning], Algorithm 2, with its
+    gamma = min{1, sqrt((D + 1) log(D + 1) / ((e - 1) ceil(T / H)))}. The implementation was checked
+    against a second implementation. The method has no further parameters.
 
-    Deviations from the paper: they are those of ``sw-linucb``: the features of an arm are a
-    constant and its coordinates, centred and shrunk to the unit ball, or a unit vector where it has
-    no coordinates, a box is cut into points, and a reward that is missing leaves a gap in the
-    window. R is in units of half the rewards' interval, as sigma is. A reward that comes after its
-    block has ended is ignored. For many features and short runs H exceeds T: then there is one
-    block, and the window is a matter of chance.
+    Deviations from the paper: as for ``sw-linucb``, the features of an arm are a constant and the
+    coordinates of the arm, which are centred and scaled into the unit ball. Arms without
+    coordinates have unit vectors as features. A box is discretised to ``box_arms`` points. A
+    missing reward leaves a gap in the window. R and sigma are in units of half the width of the
+    interval of rewards. A reward that arrives after its block has ended is ignored. With many
+    features and short runs, H exceeds T. The run is then a single block, and its window is chosen
+    at random.
 
     Args:
         common: Arguments of every linear agent, see :class:`LinearAgent`.
@@ -38,7 +40,7 @@ class Bob(SWLinUCB):
     name = "bob"
 
     def start(self) -> None:
-        """Compute the windows, with equal weights."""
+        """Compute the candidate windows, and start with equal weights."""
         super().start()
         self.block_size = max(1, int(self.dim * math.sqrt(self.horizon)))
         steps = max(1, math.ceil(math.log(self.block_size)))
@@ -49,7 +51,7 @@ class Bob(SWLinUCB):
         self._block, self._chosen, self._total, self._count = -1, 0, 0.0, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """Begin a new block if it is time, then choose as SW-LinUCB."""
+        """Start a new block if the current block has ended, then choose as SW-LinUCB."""
         block = int(t // self.block_size)
         if block > self._block:
             self._judge()
@@ -60,7 +62,7 @@ class Bob(SWLinUCB):
         return super().choose(t, observation)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Take in a reward of this block."""
+        """Learn from a reward of the current block."""
         if int(t // self.block_size) == self._block:
             super().learn(arm, reward, t)
             self._total += reward
@@ -72,7 +74,7 @@ class Bob(SWLinUCB):
         return chance
 
     def _judge(self) -> None:
-        """Update the weight of the window of the finished block."""
+        """Update the weight of the window that the finished block used."""
         low, high = self.scale.interval
         if not self._count or not high > low:
             return

@@ -21,20 +21,21 @@ class DLinUCB(LinearAgent):
         beta <- sigma sqrt(2 log(1/delta) + d log(1 + (1 - gamma^2t) / (lam d (1 - gamma^2))))
         a_t <- argmax_a x_a' theta + (beta + sqrt(lam) S) sqrt(x_a' V^-1 W V^-1 x_a)
 
-    Reference: [@russac2019weighted], Algorithm 1. Recommended: gamma = 1 - (B / (d T))^(2/3) with
-    the total variation B of theta; lam = 0.1, S = 1 and delta = 0.01 in the authors' experiments
-    (their notebook). B is not known here: 1 by default, as for the window of
-    [@cheung2019learning].
+    Reference: [@russac2019weighted], Algorithm 1. The paper recommends
+    gamma = 1 - (B / (d T))^(2/3) with the total variation B of theta. The authors' experiments
+    (their notebook) have lam = 0.1, S = 1 and delta = 0.01. B is not known to the agent; the
+    default is 1, as for the window of [@cheung2019learning].
 
-    Deviations from the paper: worlds have coordinates, not features. So the features of an arm are
-    a constant and its coordinates, centred and shrunk to the unit ball, or a unit vector where it
-    has no coordinates. A box is cut into points. Weights are by time: a reward that comes late has
-    the weight that it would have had. The authors' code updates W from V; here it is updated as
-    printed.
+    Deviations from the paper: worlds have coordinates instead of features, so the features of an
+    arm are a constant and the coordinates of the arm, which are centred and scaled into the unit
+    ball. Arms without coordinates have unit vectors as features. A box is discretised to
+    ``box_arms`` points. The weight of a reward depends on the time of its decision: a late reward
+    has the same weight as a reward without delay. The authors' code updates W from V; here, W is
+    updated as printed in the paper.
 
     Args:
-        discount: gamma; by default the formula.
-        variation: B.
+        discount: Discount gamma; by default 1 - (B / (d T))^(2/3).
+        variation: Total variation B in the formula.
         delta: Probability with which a confidence bound may fail.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
@@ -63,11 +64,11 @@ class DLinUCB(LinearAgent):
         self._ridge, self._latest = self.new_ridge(), -math.inf
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm of the greatest bound."""
+        """Return the arm with the greatest bound."""
         return self.best_of(self.bounds(self._ridge))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Discount what is older, then add."""
+        """Discount older rewards, then add the reward."""
         if t > self._latest > -math.inf:
             self._ridge.discount(self.discount ** (t - self._latest))
         self._latest = max(t, self._latest)

@@ -16,13 +16,13 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class Slave:
-    """A linear model with its record: 1 for each reward outside its confidence bound."""
+    """Linear model with its record: 1 for each reward outside the confidence bound, else 0."""
 
     def __init__(self, ridge: Ridge) -> None:
         self.ridge, self.failed = ridge, np.zeros(0)
 
     def badness(self, delta: float) -> tuple[float, float]:
-        """Return the share of failures, and how far it may be from the truth."""
+        """Return the share of failures, and the radius of its confidence interval."""
         if not len(self.failed):
             return 0.0, 0.5
         reach = math.sqrt(math.log(1.0 / delta) / (2.0 * len(self.failed)))
@@ -30,7 +30,7 @@ class Slave:
 
 
 class DLinUCBPool(LinearAgent):
-    """dLinUCB: a master picks the best of several linear models, and drops those that fit badly.
+    """dLinUCB: a master chooses the best of several linear models and drops models that fit badly.
 
     Pseudo-code::
 
@@ -40,27 +40,30 @@ class DLinUCBPool(LinearAgent):
             dismiss it if e >= b + delta_1
         add a fresh slave if no slave has e < b + delta_1'
 
-    Reference: [@wu2018learning], Algorithm 1, with eps = sqrt 2 sigma erfinv(1 - delta_1).
-    Recommended: tau = 200, delta_1 = delta_2 = 0.01, delta_1' = 0.002, lam = 0.1, and b = 1/2 for a
-    slave without a record. The rules and these constants are those of the port of the authors'
-    code in [@russac2019weighted]; the constants were not checked against the paper's text.
+    Reference: [@wu2018learning], Algorithm 1, with eps = sqrt 2 sigma erfinv(1 - delta_1). The
+    recommended values are tau = 200, delta_1 = delta_2 = 0.01, delta_1' = 0.002, lam = 0.1, and
+    b = 1/2 for a slave without a record. The rules and these values are those of the port of the
+    authors' code in [@russac2019weighted]; the values were not checked against the text of the
+    paper.
 
-    Deviations from the paper: its text could not be read, so what follows compares with the port
-    and with the authors' own code (NonstationaryBanditLib). The features of an arm are a constant
-    and its coordinates, centred and shrunk to the unit ball, or a unit vector where it has no
-    coordinates. A box is cut into points. A slave's radius counts the rewards that it has learned
-    from, as in the authors' code; the port adds the time at which the slave was made, so that later
-    slaves have wider bounds there. Otherwise the port is followed where the two differ. The
-    authors' code uses the radius to judge slaves only, and chooses arms with a constant width (0.6
-    in its simulation, with tau = 100). Its radius has d log((lam + n) / (0.01 lam)) for n rewards,
-    its eps sigma^2 instead of sigma, its record one trial without failure more; delta_2 is 0.1
-    by default, and a slave whose badness equals a bound is kept.
+    Deviations from the paper: the text of the paper was not available. This agent is therefore
+    compared with the port and with the authors' code (NonstationaryBanditLib). The features of an
+    arm are a constant and the coordinates of the arm, which are centred and scaled into the unit
+    ball. Arms without coordinates have unit vectors as features. A box is discretised to
+    ``box_arms`` points. The radius of a slave depends on the number of rewards from which the slave
+    has learned, as in the authors' code. The port adds the time at which the slave was created, so
+    later slaves have wider bounds in the port. Wherever else the port and the authors' code differ,
+    this agent follows the port. The authors' code uses the radius only to judge slaves, and chooses
+    arms with a constant width (0.6 in its simulation, with tau = 100). In that code, the radius
+    contains d log((lam + n) / (0.01 lam)) for n rewards, eps contains sigma^2 instead of sigma, and
+    a record has one additional trial without failure. The default of delta_2 is 0.1 in that code,
+    and a slave is kept if its badness equals a bound.
 
     Args:
-        record: tau, the length of a record.
-        delta: delta_1.
-        delta_badness: delta_2.
-        tolerance: delta_1'.
+        record: Length tau of a record.
+        delta: Constant delta_1 of the rules; a confidence bound may fail with this probability.
+        delta_badness: Constant delta_2 of the radius of the badness.
+        tolerance: Constant delta_1' of the rule that adds a slave.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 
@@ -83,23 +86,23 @@ class DLinUCBPool(LinearAgent):
         super().__init__(problem, rng, delta=delta, **common)
 
     def start(self) -> None:
-        """Begin with one slave."""
+        """Start with one slave."""
         super().start()
         self.slaves = [self._new_slave()]
 
     def _new_slave(self) -> Slave:
-        """Return a slave that has seen nothing."""
+        """Return a slave without observations."""
         return Slave(self.new_ridge())
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the choice of the slave of the least badness."""
+        """Return the choice of the slave with the smallest lower bound of its badness."""
         records = [slave.badness(self._delta_2) for slave in self.slaves]
         hope = math.sqrt(math.log(self._record))
         best = min(range(len(records)), key=lambda i: records[i][0] - hope * records[i][1])
         return self.best_of(self.bounds(self.slaves[best].ridge))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Show the reward to every slave, then judge the slaves."""
+        """Pass the reward to every slave, drop bad slaves, and add a slave if none is good."""
         accepted, good = [], False
         for slave in self.slaves:
             self._show(slave, arm, reward)

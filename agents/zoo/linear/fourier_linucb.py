@@ -24,19 +24,20 @@ class FourierLinUCB(LinearAgent):
         a_t <- argmax_a z_t' theta_a + (sigma r_a + sqrt(lam) S) sqrt(z_t' V_a^-1 z_t)
         r_a = sqrt(2 log(1 / delta) + d log(1 + n_a |z|^2 / (lam d)))
 
-    Reference: [@li2010contextual] for LinUCB with a model for each arm, [@abbasi2011improved] for
-    the radius. lam = 1 and S = 1 as usual there; delta = 1 / T. For the narrow, constant width that
-    practitioners give it see ``linucb``.
+    Reference: [@li2010contextual] for LinUCB with a model for each arm, and [@abbasi2011improved]
+    for the radius. The values lam = 1 and S = 1 are usual, and delta is 1 / T. The agent ``linucb``
+    has the narrow, constant width that is usual in practice.
 
-    Deviations from the paper: this is none of the paper's methods. It is the reference for what
-    smoothness in time is worth without smoothness in actions. Three harmonics are our choice: a
-    periodic kernel of length-scale 1 has more than 99 % of its variance in them. All seasons of the
-    problem have harmonics in z, without products. A box is discretised.
+    Deviations from the paper: this agent is not one of the paper's methods. It is a baseline that
+    shows the value of smoothness over time without smoothness over actions. The default of three
+    harmonics is our choice: three harmonics contain more than 99 % of the variance of a periodic
+    kernel of length-scale 1. All seasons of the problem have harmonics in z, without products of
+    harmonics. A box is discretised to ``box_arms`` points.
 
     Args:
-        period: tau; by default all seasons of the problem.
-        harmonics: H, fewer for a season of less than 2 H + 1 steps.
-        regulariser: lam, the penalty.
+        period: Period tau in steps; by default, all seasons of the problem are used.
+        harmonics: Number H of harmonics; a season of less than 2 H + 1 steps has fewer.
+        regulariser: Penalty lam.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 
@@ -64,16 +65,16 @@ class FourierLinUCB(LinearAgent):
 
     @property
     def dim(self) -> int:
-        """Number of features of a time."""
+        """Number of features z_t of a time."""
         return self.features.dim
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm of the greatest bound."""
+        """Return the arm with the greatest bound."""
         mean, deviation = self._table.predict(self.features(t), self.middle)
         radius = self.scale.sigma * self._noise + self.penalty
         return self.best_of(mean + self.width * radius * deviation)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's regression."""
+        """Add the reward to the regression of the arm."""
         self._table.add(arm, self.features(t), reward)
         self._noise[arm] = self.noise_radius(self.models[arm])

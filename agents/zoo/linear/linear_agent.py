@@ -16,10 +16,11 @@ from agents.zoo.linear.ridge import Ridge, ellipsoid_radius
 
 
 def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:
-    """Return a row of features for each arm, of norm at most 1.
+    """Return the features of the arms, one row of norm at most 1 for each arm.
 
-    Coordinates (``action_features``, or the point of the box) are centred, shrunk to the unit ball
-    and joined by a constant: x = (1, z) / sqrt 2. Arms without coordinates are unit vectors.
+    The coordinates z (``action_features``, or the points of a box) are centred and scaled into the
+    unit ball. A constant is put before them: x = (1, z) / sqrt 2. Arms without coordinates have
+    unit vectors as features.
     """
     if problem.n_actions is not None and problem.action_features is None:
         return np.eye(len(arms))
@@ -33,7 +34,7 @@ def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:
 
 
 class LinearAgent(ArmAgent):
-    """Base of the linear agents: features, confidence bounds, and what they are scaled with.
+    """Base of the linear agents, with the features, the scale of rewards and confidence bounds.
 
     Pseudo-code::
 
@@ -41,19 +42,23 @@ class LinearAgent(ArmAgent):
         theta <- ridge regression of the rewards on the features of what was chosen
         bound_a <- x_a' theta + width radius |x_a|,  radius = sigma (...) + sqrt(lam) S
 
-    The papers suppose |theta' x| <= S = 1 and know sigma. Here rewards are counted from the middle
-    of ``RewardScale.interval`` and S in units of half its width, which is the same in any unit.
+    The papers assume |theta' x| <= S = 1 and a known sigma. Here, rewards are measured from the
+    middle of ``RewardScale.interval``, and S is in units of half the width of this interval.
+    Choices therefore do not depend on the unit of the rewards.
 
     Args:
-        regulariser: lam, the penalty; 0.1 as in the experiments of [@russac2019weighted].
-        bound: S, on the norm of theta.
-        width: A factor of the radius where arms are compared: 1 as proved; less explores less.
-        delta: Probability with which a confidence bound may fail; by default one over the horizon.
+        regulariser: Penalty lam; the default 0.1 is that of the experiments of
+            [@russac2019weighted].
+        bound: Bound S on the norm of theta.
+        width: Factor of the radius when arms are compared. The proofs have 1; a smaller factor
+            explores less.
+        delta: Probability with which a confidence bound may fail; by default 1 / T for the horizon
+            T.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     longest = 1.0
-    """Norm of the longest features."""
+    """Largest norm of the features."""
 
     def __init__(
         self,
@@ -73,7 +78,7 @@ class LinearAgent(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Compute the features; subclasses add regressions."""
+        """Compute the features; subclasses also create their regressions."""
         self.x = arm_features(self._problem, self._arms)
 
     @property
@@ -82,30 +87,30 @@ class LinearAgent(ArmAgent):
         return int(self.x.shape[1])
 
     def new_ridge(self) -> Ridge:
-        """Return a regression that has seen nothing."""
+        """Return a regression without observations."""
         return Ridge(self.dim, self.lam)
 
     @property
     def middle(self) -> float:
-        """Middle of the rewards, from which they are counted."""
+        """Middle of the interval of rewards, from which rewards are measured."""
         return sum(self.scale.interval) / 2.0
 
     @property
     def penalty(self) -> float:
-        """sqrt(lam) S, the penalty's share of the radius."""
+        """Part of the radius that is due to the penalty: sqrt(lam) S."""
         low, high = self.scale.interval
         return math.sqrt(self.lam) * self.bound * (high - low) / 2.0
 
     def radius(self, ridge: Ridge) -> float:
-        """Return the radius of the confidence ellipsoid about a regression."""
+        """Return the radius of the confidence ellipsoid around a regression."""
         return self.scale.sigma * self.noise_radius(ridge) + self.penalty
 
     def noise_radius(self, ridge: Ridge) -> float:
-        """Return the noise's share of the radius, in units of sigma."""
+        """Return the part of the radius that is due to the noise, in units of sigma."""
         return ellipsoid_radius(ridge, lam=self.lam, delta=self.delta, longest=self.longest)
 
     def bounds(self, ridge: Ridge, radius: float | None = None) -> Array:
-        """Return upper confidence bounds of the arms."""
+        """Return the upper confidence bounds of the arms."""
         mean, deviation = ridge.predict(self.x, self.middle)
         radius = self.radius(ridge) if radius is None else radius
         return mean + self.width * radius * deviation

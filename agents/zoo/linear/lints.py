@@ -17,17 +17,19 @@ class LinTS(SeasonalAgent):
         a_t <- argmax_a z_t' beta_a
         first ten rewards at random, unless the reward scale is known; ties at random
 
-    Reference: [@agrawal2013thompson], Algorithm 1, with a model for each arm and alpha = 1, as the
-    library MABWiser has it.
+    Reference: [@agrawal2013thompson], Algorithm 1, with a model for each arm and alpha = 1, as in
+    the library MABWiser.
 
-    Deviations from the paper: its alpha = R sqrt(9 d log(t / delta)) is for the proof. It has one
-    theta for all arms; here every arm has its own. Only z_t' beta_a is drawn, N(z_t' theta_a,
-    alpha^2 z_t' V_a^-1 z_t), which is the same and costs one number an arm. All seasons of the
-    problem have harmonics in z. Rewards are standardised at arrival by mean and deviation so far,
-    or by the problem's if known. A box is discretised.
+    Deviations from the paper: the paper's alpha = R sqrt(9 d log(t / delta)) is for the proof. The
+    paper has one theta for all arms; here, every arm has a separate theta. Only z_t' beta_a is
+    drawn, from N(z_t' theta_a, alpha^2 z_t' V_a^-1 z_t), which is equivalent and needs one random
+    number per arm. All seasons of the problem have harmonics in z, without products of harmonics.
+    Rewards are standardised when they arrive, by the mean and the standard deviation of the rewards
+    so far, or by those of the problem if they are known. A box is discretised to ``box_arms``
+    points.
 
     Args:
-        common: Arguments of every such agent, see :class:`SeasonalAgent`.
+        common: Arguments of every agent with harmonics, see :class:`SeasonalAgent`.
     """
 
     name = "lints"

@@ -22,20 +22,23 @@ class LinUCB(SeasonalAgent):
         a_t <- argmax_a z_t' theta_a + alpha sqrt(noise + z_t' V_a^-1 z_t)
         first ten rewards at random, unless the reward scale is known; ties at random
 
-    Reference: [@li2010contextual], Algorithm 1 (disjoint models, lam = 1). With the defaults it is
-    ``bandit.LinUCBDisjoint`` of the library river at its own, alpha = 1 and noise = 1, on
-    standardised rewards; ``fourier-linucb`` has the width that a theorem asks for.
+    Reference: [@li2010contextual], Algorithm 1 (disjoint models, lam = 1). With its default
+    settings, this agent equals ``bandit.LinUCBDisjoint`` of the library river with the defaults of
+    that library, alpha = 1 and noise = 1, on standardised rewards. The agent ``fourier-linucb`` has
+    the width of a theorem instead.
 
-    Deviations from the paper: its width is that of the mean, alpha sqrt(z' V^-1 z), which is noise
-    = 0 and what the library MABWiser has; the default is that of a reward, which explores less
-    where little is left to learn. Its alpha = 1 + sqrt(log(2 / delta) / 2) is at least 1.58; 1 is
-    the default of both libraries. All seasons of the problem have harmonics in z. Rewards
-    are standardised at arrival by mean and deviation so far, or by the problem's if known. A box is
-    discretised.
+    Deviations from the paper: the paper's width is that of the mean, alpha sqrt(z' V^-1 z), as in
+    the library MABWiser. The setting noise = 0 gives this width. The default here is the width of a
+    reward, which explores less when little is left to learn. The paper's
+    alpha = 1 + sqrt(log(2 / delta) / 2) is at least 1.58; both libraries have the default 1. All
+    seasons of the problem have harmonics in z, without products of harmonics. Rewards are
+    standardised when they arrive, by the mean and the standard deviation of the rewards so far, or
+    by those of the problem if they are known. A box is discretised to ``box_arms`` points.
 
     Args:
-        noise: Variance of a reward about its mean in the width, in squared deviations of rewards.
-        common: Arguments of every such agent, see :class:`SeasonalAgent`.
+        noise: Variance of a reward around its mean in the width, in units of the variance of
+            rewards.
+        common: Arguments of every agent with harmonics, see :class:`SeasonalAgent`.
     """
 
     name = "linucb"
@@ -45,6 +48,6 @@ class LinUCB(SeasonalAgent):
         super().__init__(problem, rng, **common)
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """Return upper confidence bounds."""
+        """Return the upper confidence bounds of the arms."""
         bounds: Array = mean + self.width * np.sqrt(self._noise + np.square(deviation))
         return bounds

@@ -15,7 +15,7 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class ModelReuseUCB(LinearAgent):
-    """Seasonal linear bandit: LinUCB that detects changes and reuses fitting old models.
+    """Seasonal linear bandit: LinUCB that detects changes and reuses old models that fit.
 
     Pseudo-code::
 
@@ -27,19 +27,21 @@ class ModelReuseUCB(LinearAgent):
             base <- the old model of the least misfit, if that is below the quantile,
                     else a fresh one (the shadow);  it learns the last m rewards
 
-    Reference: [@dibenedetto2020linear]: a base and a shadow bandit, detection of abrupt changes,
-    and reuse of earlier estimates whenever the environment falls back to an earlier state.
+    Reference: [@dibenedetto2020linear]. The method has a base and a shadow bandit, detects abrupt
+    changes, and reuses earlier estimates whenever the environment returns to an earlier state.
 
-    Deviations from the paper: its full text was not available; the description above follows the
-    abstract and a summary. The test for a change, its window (20) and level (0.001 for each reward)
-    and the test for reuse are ours: variance = sigma^2 (1 + |x|^2) + lam S^2 |x|^2 bounds the error
-    of ridge regression, so that false alarms are at most as frequent as the level says. Models are
-    put aside without limit. The features of an arm are a constant and its coordinates, centred and
-    shrunk to the unit ball, or a unit vector where it has no coordinates. A box is cut into points.
+    Deviations from the paper: the full text of the paper was not available; the pseudo-code follows
+    its abstract and a summary. The test for a change, its window (20 rewards), its level (0.001 for
+    each reward) and the test for reuse are ours. In these tests, variance = sigma^2
+    (1 + |x|^2) + lam S^2 |x|^2 bounds the error of ridge regression, so that the rate of false
+    alarms is at most ``level``. The number of stored models is not limited. The features of an arm
+    are a constant and the coordinates of the arm, which are centred and scaled into the unit ball.
+    Arms without coordinates have unit vectors as features. A box is discretised to ``box_arms``
+    points.
 
     Args:
-        window: m, the number of rewards in a test for a change.
-        level: Rate of false alarms of one test.
+        window: Number m of rewards in a test for a change.
+        level: Upper bound on the rate of false alarms of one test.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 
@@ -61,18 +63,18 @@ class ModelReuseUCB(LinearAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Begin with a new model and no old ones."""
+        """Start with a new base model and without old models."""
         super().start()
         self.base, self._past = self.new_ridge(), self.new_ridge()
         self.old: list[Ridge] = []
-        self._recent: list[tuple[float, float]] = []  # arm, reward; the past does not know them
+        self._recent: list[tuple[float, float]] = []  # arm and reward; not in ``_past``
 
     def choose(self, t: float, observation: Array) -> int:
         """Return the choice of the base model."""
         return self.best_of(self.bounds(self.base))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add the reward; if the last ones do not fit what was before, change the model."""
+        """Add the reward; if the recent rewards do not fit the past model, change the model."""
         self.base.add(self.x[arm], reward)
         self._recent.append((arm, reward))
         if len(self._recent) > self._window:
@@ -82,7 +84,7 @@ class ModelReuseUCB(LinearAgent):
             self._change()
 
     def misfit(self, model: Ridge) -> float:
-        """Return the misfit of the recent rewards under a model that has not seen them."""
+        """Return the misfit of the recent rewards to a model that has not learned from them."""
         arms, rewards = (np.array(part) for part in zip(*self._recent, strict=True))
         mean, deviation = model.predict(self.x[arms.astype(int)], self.middle)
         noise = self.scale.sigma**2

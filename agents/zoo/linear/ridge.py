@@ -16,19 +16,20 @@ class Ridge:
     """Weighted least squares on observations (x, y, w), with a penalty lam on the coefficients.
 
     With ``V = lam I + sum w x x'`` and ``W = lam I + sum w^2 x x'``, the coefficients are
-    ``theta = V^-1 sum w x (y - centre)`` and the deviation of a prediction, in units of the noise,
-    ``|x| = sqrt(x' V^-1 W V^-1 x)``; with all weights 1 that is ``sqrt(x' V^-1 x)``. Only sums are
-    kept, so that order does not matter; ``V`` is factored (Cholesky) when it has changed.
+    ``theta = V^-1 sum w x (y - centre)``. The deviation of a prediction is
+    ``|x| = sqrt(x' V^-1 W V^-1 x)``, in units of the noise; if all weights are 1, it equals
+    ``sqrt(x' V^-1 x)``. Only sums are stored, so the order of the observations does not matter.
+    ``V`` is factored (Cholesky) when it is needed after a change.
 
     Args:
         dim: Number of features.
-        lam: The penalty, positive.
+        lam: Penalty, positive.
     """
 
     def __init__(self, dim: int, lam: float) -> None:
         self._lam = lam
         self._gram = np.zeros((dim, dim))
-        self._gram2: Array | None = None  # with squared weights, once some are not 1
+        self._gram2: Array | None = None  # sum w^2 x x'; None while all weights are 1
         self._moments = np.zeros((dim, 2))  # sums of w x y and of w x
         self.squared_weights = 0.0
         self._factor: Any = None
@@ -40,7 +41,7 @@ class Ridge:
         return len(self._gram)
 
     def add(self, x: Array, y: float, weight: float = 1.0) -> None:
-        """Take an observation in; with a negative weight, one of that weight out again."""
+        """Add an observation; a negative weight removes one that was added with that weight."""
         outer = np.outer(x, x)
         squared = weight * abs(weight)
         if self._gram2 is None and abs(weight) != 1.0:
@@ -54,7 +55,7 @@ class Ridge:
         self._factor = None
 
     def discount(self, factor: float) -> None:
-        """Multiply all weights."""
+        """Multiply all weights by a factor."""
         if self._gram2 is None:
             self._gram2 = self._gram.copy()
         self._gram2 *= factor**2
@@ -64,13 +65,13 @@ class Ridge:
         self._factor = None
 
     def coefficients(self, centre: float = 0.0) -> Array:
-        """Return theta, for rewards counted from ``centre``."""
+        """Return theta, for rewards measured from ``centre``."""
         self._refresh()
         theta: Array = self._solved[:, 0] - centre * self._solved[:, 1]
         return theta
 
     def predict(self, x: Array, centre: float = 0.0) -> tuple[Array, Array]:
-        """Return mean rewards (``centre`` included) and deviations for features (n, d)."""
+        """Return mean rewards (including ``centre``) and deviations for features (n, d)."""
         mean = centre + x @ self.coefficients(centre)
         solved = cho_solve(self._factor, x.T, check_finite=False)
         if self._gram2 is None:
@@ -81,7 +82,7 @@ class Ridge:
 
     def solved(self) -> tuple[Array, Array]:
         """Return V^-1, and its products with the sums of w x y and of w x, shape (d, 2)."""
-        # Straight to LAPACK: SciPy's own would spend most of the time on checks.
+        # LAPACK is called directly, because SciPy's functions spend most of the time on checks.
         v = self._gram + self._lam * np.eye(self.dim)
         factor, _ = lapack.dpotrf(v, lower=1, clean=0)
         inverse: Array = lapack.dpotrs(factor, np.eye(self.dim), lower=1)[0]
@@ -98,22 +99,24 @@ class Ridge:
 def ellipsoid_radius(ridge: Ridge, *, lam: float, delta: float, longest: float = 1.0) -> float:
     """Return the radius of the confidence ellipsoid in units of the noise, without the penalty.
 
-    sqrt(2 log(1 / delta) + d log(1 + L^2 sum w^2 / (lam d))): [@abbasi2011improved], and with
-    weights Theorem 1 of [@russac2019weighted]. ``longest`` is L, the largest norm of a feature.
+    The radius is sqrt(2 log(1 / delta) + d log(1 + L^2 sum w^2 / (lam d))), as in
+    [@abbasi2011improved] and, with weights, in Theorem 1 of [@russac2019weighted]. ``longest`` is
+    L, the largest norm of a feature vector.
     """
     spread = longest**2 * max(ridge.squared_weights, 0.0) / (lam * ridge.dim)
     return math.sqrt(2.0 * math.log(1.0 / delta) + ridge.dim * math.log1p(spread))
 
 
 class RidgeTable:
-    """Answers of many regressions in one product, where a step changes only one of them.
+    """Predictions of many regressions by one matrix product, if a step changes only one of them.
 
-    ``V_a^-1`` and the coefficients are kept for every arm and computed again, from the sums of its
-    :class:`Ridge`, when a reward of that arm has come: rounding does not pile up. Arms without
-    rewards have equal answers to the last bit, so that ties among them are ties.
+    ``V_a^-1`` and the coefficients are stored for every arm. After a reward of an arm, they are
+    computed again from the sums of its :class:`Ridge`, so that round-off does not accumulate. Arms
+    without rewards have predictions that are equal to the last bit, so that ties among these arms
+    are recognised.
 
     Args:
-        ridges: One for each arm, all of one dimension, with weights of 1.
+        ridges: One regression for each arm, all of the same dimension and with weights of 1.
     """
 
     def __init__(self, ridges: Sequence[Ridge]) -> None:
@@ -124,12 +127,12 @@ class RidgeTable:
         self._stale = set(range(count))
 
     def add(self, arm: int, x: Array, y: float) -> None:
-        """Take an observation of an arm in."""
+        """Add an observation of an arm."""
         self._ridges[arm].add(x, y)
         self._stale.add(arm)
 
     def predict(self, x: Array, centre: float = 0.0) -> tuple[Array, Array]:
-        """Return each arm's mean reward and its deviation (n,), for one row of features (d,)."""
+        """Return each arm's mean reward and deviation, shape (n,), for features of shape (d,)."""
         for arm in self._stale:
             self._inverse[arm], self._solved[arm] = self._ridges[arm].solved()
         self._stale.clear()

@@ -1,4 +1,4 @@
-"""Base of linear bandits on harmonics of the season, as practitioners run them."""
+"""Base of linear bandits on harmonics of the season, as in common libraries."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from agents.zoo.linear.ridge import Ridge, RidgeTable
 
 
 class SeasonFeatures:
-    """A constant, and cosine and sine of the first harmonics of each season.
+    """Features of a time: a constant, and cosines and sines of the harmonics of each season.
 
-    ``z_t = (1, a cos 2 pi k t / tau, a sin 2 pi k t / tau)`` for k = 1..H and each tau; first all
-    cosines, then all sines. All seasons of the problem have harmonics, without products.
+    The features are ``z_t = (1, a cos 2 pi k t / tau, a sin 2 pi k t / tau)`` for k = 1..H and each
+    tau. All cosines come before all sines. All seasons of the problem have harmonics, without
+    products of harmonics.
 
     Args:
-        problem: Problem with the seasons.
-        period: tau; None for the problem's seasons.
-        count: H, fewer for a season of less than 2 H + 1 steps.
-        amplitude: a; with sqrt(2) the norm of z is sqrt(d) at all times.
+        problem: Problem, which provides the seasons.
+        period: Period tau in steps; None to use all seasons of the problem.
+        count: Number H of harmonics; a season of less than 2 H + 1 steps has fewer.
+        amplitude: Amplitude a of the harmonics; with sqrt(2), the norm of z_t is sqrt(d) at all
+            times.
     """
 
     def __init__(
@@ -34,6 +36,7 @@ class SeasonFeatures:
         multiples = range(1, whole("harmonics", count) + 1)
         known = problem.periods if period is None else ()
         periods = [number("period", p) for p in known] or [main_period(problem, period)]
+        # At whole steps, higher harmonics would be aliases of lower ones.
         waves = [k / p for p in periods for k in multiples if 2 * k < p or k == 1]
         self._frequencies, self._amplitude = np.array(waves), amplitude
         self._newest: tuple[float, Array] = (math.nan, np.empty(0))
@@ -45,7 +48,7 @@ class SeasonFeatures:
 
     def __call__(self, t: float) -> Array:
         """Return z_t, shape (d,)."""
-        if self._newest[0] != t:  # asked twice a step: to choose, and to learn
+        if self._newest[0] != t:  # called twice a step: to choose, and to learn
             angles, n = 2.0 * np.pi * self._frequencies * t, len(self._frequencies)
             z = np.empty(1 + 2 * n)
             z[0], z[1 : n + 1], z[n + 1 :] = 1.0, np.cos(angles), np.sin(angles)
@@ -56,7 +59,7 @@ class SeasonFeatures:
 
 
 class SeasonalAgent(ArmAgent):
-    """Base of ``linucb`` and ``lints``; subclasses define the scores of arms.
+    """Base of ``linucb`` and ``lints``; subclasses define the scores of the arms.
 
     Pseudo-code::
 
@@ -66,15 +69,17 @@ class SeasonalAgent(ArmAgent):
         y <- (reward - mean) / deviation, by the rewards so far, this one included
         V_a <- V_a + z_t z_t',  b_a <- b_a + y z_t,  theta_a <- V_a^-1 b_a;  at first V_a = lam I
 
-    Rewards are standardised once, at arrival, as in other libraries. If the problem has mean and
-    deviation, these are used, and no choice is random.
+    Rewards are standardised once, when they arrive, as in other libraries. If the problem states
+    the scale and the noise of the rewards, these values are used, and the first choices are not
+    random.
 
     Args:
-        period: tau; by default all seasons of the problem.
-        harmonics: H, fewer for a season of less than 2 H + 1 steps.
-        regulariser: lam, the penalty.
-        width: alpha, how widely to explore, in deviations of the rewards.
-        first_pulls: Rewards to be known before arms are compared, unless a scale is known.
+        period: Period tau in steps; by default, all seasons of the problem are used.
+        harmonics: Number H of harmonics; a season of less than 2 H + 1 steps has fewer.
+        regulariser: Penalty lam.
+        width: Width alpha of the exploration, in standard deviations of the rewards.
+        first_pulls: Number of rewards before arms are compared, if the scale of the rewards is
+            unknown.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
@@ -101,15 +106,15 @@ class SeasonalAgent(ArmAgent):
         self._table = RidgeTable(self.models)
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """Return scores of the arms from means and deviations, in deviations of rewards."""
+        """Return the scores of the arms from means and deviations of standardised rewards."""
         raise NotImplementedError
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm of the greatest score; at first any."""
+        """Return the arm with the greatest score, or at first a random arm."""
         if not self.scale.rests_on(self._first_pulls):
             return int(self._rng.integers(self.n_arms))
         return self.best_of(self.scores(*self._table.predict(self.features(t))))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Add to the arm's regression."""
+        """Add the reward to the regression of the arm."""
         self._table.add(arm, self.features(t), self.scale.standardised(reward))

@@ -21,17 +21,19 @@ class SWLinUCB(LinearAgent):
         beta <- sigma sqrt(d log((1 + w / lam) / delta)) + sqrt(lam) S
         a_t <- argmax_a x_a' theta + beta sqrt(x_a' V^-1 x_a)
 
-    Reference: [@cheung2019learning], Algorithm 1 ("SW-UCB" there). Recommended there: w =
-    (d T / B)^(2/3) with the total variation B of theta, or (d T)^(2/3) if B is not known;
-    delta = 1 / T. Cross-checked with the code of [@russac2019weighted], whose lam = 0.1 is taken.
+    Reference: [@cheung2019learning], Algorithm 1, where it is called "SW-UCB". The paper recommends
+    w = (d T / B)^(2/3) with the total variation B of theta, or (d T)^(2/3) if B is unknown, and
+    delta = 1 / T. This implementation was checked against the code of [@russac2019weighted], from
+    which lam = 0.1 is taken.
 
-    Deviations from the paper: the features of an arm are a constant and its coordinates, centred
-    and shrunk to the unit ball, or a unit vector where it has no coordinates. A box is cut into
-    points. The window is one of time: a reward that is missing leaves a gap in it.
+    Deviations from the paper: the features of an arm are a constant and the coordinates of the arm,
+    which are centred and scaled into the unit ball. Arms without coordinates have unit vectors as
+    features. A box is discretised to ``box_arms`` points. The window is measured in time steps, so
+    a missing reward leaves a gap in the window.
 
     Args:
-        window: w; by default the formula.
-        variation: B.
+        window: Window w in steps; by default (d T / B)^(2/3).
+        variation: Total variation B in the formula.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
 
@@ -51,29 +53,29 @@ class SWLinUCB(LinearAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Compute the window and begin without rewards."""
+        """Compute the window, and start without rewards."""
         super().start()
         wide = (self.dim * self.horizon / self._variation) ** (2 / 3)
         self.window = max(1, int(wide)) if self._given is None else int(self._given)
         self.forget()
 
     def forget(self) -> None:
-        """Begin with an empty window."""
+        """Start with an empty window."""
         self._ridge = self.new_ridge()
-        self._seen: list[tuple[float, ...]] = []  # time, arm and reward, the oldest first
+        self._seen: list[tuple[float, ...]] = []  # time, arm and reward, oldest first
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm of the greatest bound, after what is too old has left the window."""
+        """Remove rewards that have left the window; return the arm with the greatest bound."""
         while self._seen and self._seen[0][0] < t - self.window:
             _, arm, reward = self._seen.pop(0)
             self._ridge.add(self.x[int(arm)], reward, -1.0)
-        if not self._seen:  # what rounding has left behind goes with the last
+        if not self._seen:  # discard accumulated round-off
             self.forget()
         spread = math.log((1.0 + self.window / self.lam) / self.delta)
         radius = self.scale.sigma * math.sqrt(self.dim * spread) + self.penalty
         return self.best_of(self.bounds(self._ridge, radius))
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Put a reward in its place; one that is too old goes at the next decision."""
+        """Insert a reward in order of time; the next decision removes it if it is too old."""
         insort(self._seen, (t, float(arm), reward))
         self._ridge.add(self.x[arm], reward)

@@ -1,6 +1,6 @@
-"""Madrid's air: the portal's files, the imported years, the simulator.
+"""Air-quality data of Madrid: the portal's files, the imported years, the simulator.
 
-Internal: use the worlds and ``periodic-gp data`` instead.
+This package is internal: use the worlds and ``periodic-gp data`` instead.
 """
 
 __all__: list[str] = []

@@ -1,7 +1,7 @@
-"""Imported years of measurements, one file per year, and windows of them.
+"""Imported years of measurements, one file per year, and windows of these years.
 
-A file is a NumPy archive of plain numbers (never pickled): a table for each magnitude and a JSON
-text with the stations and the files that were imported.
+A file is a NumPy archive without pickled objects. It contains a table for each magnitude, and a
+JSON text that lists the stations and the imported files.
 """
 
 from __future__ import annotations
@@ -32,22 +32,24 @@ GET_DATA = "periodic-gp data download madrid --year {year}"
 FORMAT = "periodic-gp measurements 2"
 MAX_BYTES = 256 * 2**20
 MAX_SERIES = 4000
-"""Largest number of stations times magnitudes in a year; Madrid has about 700."""
+"""Maximum number of series (stations times magnitudes) in a year; Madrid has about 700."""
 
 Table = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class YearEntry:
-    """An imported year, without its numbers.
+    """Description of an imported year, without its measurements.
 
     Attributes:
-        year: The year.
-        stations: Numbers of the stations that reported, ascending: the columns of the tables.
-        magnitudes: Numbers of the magnitudes, one table each.
-        fingerprint: SHA-256 over all tables.
-        imports: The imported files, oldest first: name, sha256, lines and time of import.
-        days: The first and the last day with measurements, and the number of such days.
+        year: Calendar year.
+        stations: Numbers of the stations with measurements, ascending; they are the columns of the
+            tables.
+        magnitudes: Numbers of the magnitudes; there is one table for each.
+        fingerprint: SHA-256 hash of the year, the stations and all tables.
+        imports: Imported files, oldest first, each with its name, SHA-256 hash, number of lines and
+            time of import.
+        days: First and last day with measurements, and the number of days with measurements.
     """
 
     year: int
@@ -59,7 +61,7 @@ class YearEntry:
 
 
 def absence() -> str:
-    """Return a message if the named folder does not exist, or an empty string."""
+    """Return a message if ``DATA_VARIABLE`` names a folder that does not exist, or ``''``."""
     if not os.environ.get(DATA_VARIABLE) or data_folder().is_dir():
         return ""
     return f"the folder that {DATA_VARIABLE} names does not exist: {str(data_folder())!r}"
@@ -67,7 +69,7 @@ def absence() -> str:
 
 @contextmanager
 def lock() -> Iterator[None]:
-    """Hold the lock of the import."""
+    """Hold the lock that prevents simultaneous imports."""
     from filelock import FileLock  # imported here, since it registers a hook for forks
 
     try:
@@ -85,29 +87,29 @@ def lock() -> Iterator[None]:
 
 
 def years() -> list[int]:
-    """Return the imported years."""
+    """Return the imported years in ascending order."""
     names = (path.stem.removeprefix("madrid-") for path in data_folder().glob("madrid-*.npz"))
     return sorted(int(n) for n in names if n.isascii() and n.isdecimal() and len(n) == 4)
 
 
 def entry(year: int) -> YearEntry:
-    """Return the entry of an imported year."""
+    """Return the description of an imported year."""
     return _read(year, ())[0]
 
 
 def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
-    """Return the stations and the table (hours, stations) of a magnitude of an imported year.
+    """Return the stations of an imported year and the table (hours, stations) of a magnitude.
 
-    Hour 0 is 1 January 00:00 local civil time; every day has 24 hours, so the hour skipped in
-    spring is empty and the hour repeated in autumn occurs once. Values are NaN without a valid
-    measurement.
+    Hour 0 is 00:00 of 1 January in local civil time. Every day has 24 hours: the hour that is
+    skipped in spring is empty, and the hour that is repeated in autumn occurs once. Hours without a
+    valid measurement are NaN.
     """
     about, tables = _read(year, (magnitude,))
     if not tables:
         names = ", ".join(magnitude_name(m) for m in about.magnitudes)
         raise DataError(
             "not-measured",
-            f"{magnitude_name(magnitude)} was not measured in {year}; available are {names}",
+            f"{magnitude_name(magnitude)} was not measured in {year}: expected one of {names}",
         )
     return about.stations, tables[magnitude]
 
@@ -115,14 +117,17 @@ def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
 def load_window(
     start: datetime.date, days: int, *, magnitude: int, stations: Sequence[int] | None
 ) -> tuple[tuple[int, ...], Array]:
-    """Return whole days of one magnitude, by default of all stations that measured it.
+    """Return the measurements of one magnitude on whole days.
+
+    By default, the stations are all those with measurements of this magnitude in the years of the
+    window.
 
     Returns:
-        The stations' numbers, and their measurements, shape (hours, stations): hour 0 is 00:00 of
-        the first day, NaN without a valid measurement.
+        Numbers of the stations, and their measurements, shape (hours, stations). Hour 0 is 00:00 of
+        the first day. Hours without a valid measurement are NaN.
 
     Raises:
-        DataError: If the window exceeds the imported days, or a station is missing.
+        DataError: If a day of the window is not imported, or a station has no measurements.
     """
     last = start + datetime.timedelta(days=days - 1)
     window, imported = describe(start, days), years()
@@ -131,8 +136,8 @@ def load_window(
             available = ", ".join(map(str, imported)) or "none"
             raise DataError(
                 "not-imported",
-                f"{window} needs the year {year}, which is not imported (imported: {available}); "
-                f"get it with: {GET_DATA.format(year=year)}",
+                f"the window {window} needs the year {year}, which is not imported (imported "
+                f"years: {available}); get it with: {GET_DATA.format(year=year)}",
             )
     whole = np.concatenate([_hours(y, magnitude) for y in range(start.year, last.year + 1)])
     first = 24 * (start - datetime.date(start.year, 1, 1)).days
@@ -141,9 +146,9 @@ def load_window(
     if empty.any():
         raise DataError(
             "not-imported",
-            f"no data of {start + datetime.timedelta(days=int(empty.argmax()))} are imported in "
-            f"{window} ('periodic-gp data list' shows the imported days): import the missing "
-            "month, or choose another start",
+            f"the window {window} contains {start + datetime.timedelta(days=int(empty.argmax()))}, "
+            "for which no data are imported: import the missing month, or choose a different start "
+            "('periodic-gp data list' shows the imported days)",
         )
     measured = [s for s, hours in zip(STATIONS, whole.T, strict=True) if not np.isnan(hours).all()]
     chosen = tuple(measured if stations is None else map(int, stations))
@@ -151,10 +156,10 @@ def load_window(
         if station not in measured:
             raise DataError(
                 "not-measured",
-                f"station {station} did not measure {magnitude_name(magnitude)} in that time; "
-                f"these did: {', '.join(map(str, measured))}",
+                f"station {station} has no measurements of {magnitude_name(magnitude)} in the year "
+                f"of the window {window}: expected stations from {', '.join(map(str, measured))}",
             )
-    # Rounded: the portal has at most two decimals, the tables single precision.
+    # The portal has at most two decimals: rounding removes the errors of single precision.
     return chosen, values[:, [list(STATIONS).index(s) for s in chosen]].round(3)
 
 
@@ -169,15 +174,16 @@ def _hours(year: int, magnitude: int) -> Array:
 
 
 def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> YearEntry:
-    """Add readings to a year, and write it atomically.
+    """Add readings to a year, and write its file atomically.
 
-    Later readings of an hour replace earlier ones, except missing values and those of the coarse
-    format. The order of csv and txt files therefore does not matter.
+    Later readings of an hour replace earlier readings. Missing values replace nothing, and readings
+    in the coarse format fill only hours without a value. The order of csv and txt files therefore
+    does not matter.
 
     Args:
-        year: The year.
-        parts: Readings, of this year among others.
-        imports: Their files, for the record.
+        year: Calendar year.
+        parts: Readings, which may include other years.
+        imports: Descriptions of the imported files, which are stored with the year.
     """
     known, old = _read(year, None) if year in years() else (None, {})
     parts = [part.only(part.years() == year) for part in parts]
@@ -187,8 +193,8 @@ def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> 
     if len(stations) * len(numbers) > MAX_SERIES:
         raise DataError(
             "too-many-series",
-            f"{len(stations)} stations and {len(numbers)} magnitudes in {year} are too many for "
-            "Madrid: the files are damaged",
+            f"{len(stations)} stations with {len(numbers)} magnitudes in {year} are more than "
+            f"{MAX_SERIES:,} series, the limit for Madrid: the files are damaged",
         )
     tables = {}
     for number in numbers:
@@ -201,7 +207,7 @@ def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> 
 
 
 def _insert(table: Table, part: Readings, stations: tuple[int, ...]) -> None:
-    """Write readings into a table."""
+    """Add readings to a table, in place."""
     first = 24 * (part.day - part.day.astype("datetime64[Y]").astype("datetime64[D]")).astype(int)
     rows = first[:, None] + np.arange(24)
     columns = np.broadcast_to(np.searchsorted(stations, part.station)[:, None], rows.shape)
@@ -237,7 +243,7 @@ def _save(
 def _fingerprint(year: int, stations: tuple[int, ...], tables: Mapping[int, Table]) -> str:
     digest = hashlib.sha256(f"{year} {stations} {list(tables)}".encode())
     for table in tables.values():
-        # Canonical NaN, zero and byte order, so that equal tables have equal bytes.
+        # NaN, zero and the byte order are made canonical, so that equal tables have equal bytes.
         canonical = np.where(np.isnan(table), np.float32(np.nan), table + np.float32(0.0))
         digest.update(canonical.astype("<f4").tobytes())
     return digest.hexdigest()
@@ -262,7 +268,7 @@ def _path(year: int) -> Path:
 
 
 def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[int, Table]]:
-    """Return a year's entry and its tables of these magnitudes (None for all).
+    """Return the description of a year and its tables of some magnitudes (None for all).
 
     Raises:
         DataError: If the file cannot be read.
@@ -271,16 +277,16 @@ def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
-                raise ValueError("it is too large")
+                raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB when unpacked")
         with np.load(path, allow_pickle=False) as arrays:
             about = json.loads(bytes(arrays["about"]))
             if about.pop("format") != FORMAT or about["year"] != year:
-                raise ValueError("another version wrote it")
+                raise ValueError(f"it does not have the format {FORMAT!r} and the year {year}")
             entry = YearEntry(**{**about, **{k: tuple(about[k]) for k in _TUPLES}})
             wanted = [m for m in entry.magnitudes if magnitudes is None or m in magnitudes]
             tables = {m: arrays[f"magnitude_{m}"] for m in wanted}
         if any(t.shape != (hours_in(year), len(entry.stations)) for t in tables.values()):
-            raise ValueError("a table has another shape")
+            raise ValueError("a table does not have one row per hour and one column per station")
     except Exception as error:  # NumPy and zipfile raise various errors for damaged files
         raise DataError(
             "damaged-file",

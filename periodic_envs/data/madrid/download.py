@@ -1,4 +1,7 @@
-"""Download of a year from Madrid's portal, the only use of the network, on request only."""
+"""Download of a year from Madrid's portal.
+
+No other module of this package uses the network. Downloads run only on request.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ OnBytes = Callable[[int, int | None], object]
 
 
 def addresses() -> dict[int, str]:
-    """Return the address of the zip of each year."""
+    """Return the address of the zip file for each year."""
     text = resources.files("periodic_envs.data.madrid").joinpath("sources.toml").read_text("utf-8")
     years = tomllib.loads(text)["madrid"]["years"]
     return {int(year): address for year, address in years.items()}
@@ -40,28 +43,29 @@ def download_year(
     address: str | None = None,
     on_bytes: OnBytes = lambda done, total: None,
 ) -> Imported:
-    """Download the zip of a year and import it.
+    """Download the zip file of a year and import it.
 
     Args:
-        year: The year.
-        address: Address of the zip; None for the known one.
-        on_bytes: Callback that receives the bytes so far, and the total if known.
+        year: Year to download.
+        address: Address of the zip file; None for the address in ``sources.toml``.
+        on_bytes: Callback that receives the number of bytes so far, and the total number or None.
 
     Raises:
-        DataError: If it cannot be downloaded, or is not a year of measurements.
+        DataError: If the file cannot be downloaded, or has no measurements of the year.
     """
     if address is None:
         known = addresses()
         if year not in known:
             raise DataError(
                 "unknown-year",
-                f"no address is known for {year}, only for {min(known)} to {max(known)}: give it "
-                "with --url",
+                f"no address is known for {year}, only for {min(known)} to {max(known)}: pass the "
+                "address with --url",
             )
         address = known[year]
     if urllib.parse.urlsplit(address).scheme not in ("http", "https") or not address.isascii():
         raise DataError(
-            "invalid-address", f"the address must start with https:// or http://, got {address!r}"
+            "invalid-address",
+            f"the address must be ASCII text that starts with https:// or http://, got {address!r}",
         )
     with tempfile.TemporaryDirectory() as folder:
         zipped = Path(folder) / f"madrid-{year}.zip"
@@ -91,7 +95,9 @@ def _fetch(address: str, file: Path, on_bytes: OnBytes) -> None:
         while block := answer.read(BLOCK):
             done += len(block)
             if done > MAX_BYTES:
-                raise DataError("file-too-large", f"it is larger than {MAX_BYTES >> 20} MB")
+                raise DataError(
+                    "file-too-large", f"it is larger than the limit, {MAX_BYTES >> 20} MiB"
+                )
             out.write(block)
             on_bytes(done, total)
     if total is not None and done < total:

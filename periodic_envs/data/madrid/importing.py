@@ -1,4 +1,4 @@
-"""Import of files, zips and folders of the portal, within limits (``periodic-gp data import``)."""
+"""Import of files, zip files and folders of the portal (``periodic-gp data import``)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.portal import NotPortalError, parse
 
-# Limits; a year of the portal is 13 MB in 12 files (36 with all formats).
+# Limits on sizes. For comparison, a year of the portal has 13 MB in 12 files (36 with all formats).
 MAX_BYTES = 64 * 2**20
-"""Largest file, or unpacked member of a zip."""
+"""Maximum size of a file, or of an unpacked member of a zip file."""
 MAX_UNZIPPED_BYTES = 512 * 2**20
 MAX_MEMBERS = 1000
 TEXT_SUFFIXES = (".csv", ".txt")
@@ -23,12 +23,13 @@ TEXT_SUFFIXES = (".csv", ".txt")
 
 @dataclass(frozen=True)
 class Source:
-    """File to read, or member of a zip.
+    """File to read, or member of a zip file.
 
     Attributes:
-        path: The file on disk.
-        member: Name within the zip, or None.
-        named: True if the user named this file; other files in another format are skipped.
+        path: File on disk.
+        member: Name of the member of a zip file, or None for a file that is not in a zip file.
+        named: True if the user named this file. Files that were not named are skipped if they are
+            not from the portal.
     """
 
     path: Path
@@ -42,7 +43,10 @@ class Source:
         return "".join(c if c.isprintable() else "?" for c in name)[:200]
 
     def read(self) -> bytes:
-        """Return the content, of at most ``MAX_BYTES`` regardless of the zip's directory."""
+        """Return the content; raise a DataError if it has more than ``MAX_BYTES``.
+
+        The sizes in the directory of a zip file are not trusted.
+        """
         with _reading(self.name):
             if self.member is None:
                 with self.path.open("rb") as file:
@@ -53,18 +57,18 @@ class Source:
         if len(data) > MAX_BYTES:
             raise DataError(
                 "file-too-large",
-                f"{self.name} is larger than {MAX_BYTES // 2**20} MB: not a month's data",
+                f"{self.name} is larger than {MAX_BYTES // 2**20} MiB, the limit for one month",
             )
         return data
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import.
+    """Result of an import.
 
     Attributes:
-        entries: The years that were written.
-        ignored: Files in another format in folders and zips.
+        entries: Descriptions of the years that were written.
+        ignored: Names of the files in folders and zip files that are not from the portal.
     """
 
     entries: tuple[cache.YearEntry, ...]
@@ -79,13 +83,13 @@ def import_paths(
     origin: str | None = None,
     must_have: int | None = None,
 ) -> Imported:
-    """Import files, zips and folders; nothing is stored unless all can be read.
+    """Import files, zip files and folders; nothing is stored unless all of them can be read.
 
     Args:
-        paths: The files, zips and folders.
-        on_start: Called with the number of files.
-        on_file: Called with each file before it is read.
-        origin: Address that the files were downloaded from, for the record.
+        paths: Files, zip files and folders.
+        on_start: Callback that receives the number of files.
+        on_file: Callback that receives each file before it is read.
+        origin: Address from which the files were downloaded; it is stored with each file.
         must_have: Year that the files must contain.
     """
     sources = [source for path in paths for source in _find_sources(path)]
@@ -107,14 +111,15 @@ def import_paths(
         records.append(record if origin is None else {**record, "from": origin})
     if not parts:
         places = ", ".join(ignored[:5]) or ", ".join(map(str, paths))
-        raise DataError("no-data", f"no csv or txt file of the Madrid portal in: {places}")
+        raise DataError("no-data", f"no csv or txt file of the Madrid portal was found in {places}")
     years = sorted({year for part in parts for year in part.years().tolist()})
     if must_have is not None and must_have not in years:
         raise DataError(
-            "wrong-year", f"it contains {', '.join(map(str, years))}, but not {must_have}"
+            "wrong-year",
+            f"the files contain {', '.join(map(str, years))}, but not the year {must_have}",
         )
     added = []
-    with cache.lock():  # another process may be importing another month of the same year
+    with cache.lock():  # another process may be importing a different month of the same year
         for year in years:
             pairs = zip(parts, records, strict=True)
             added.append(cache.add(year, parts, [r for part, r in pairs if year in part.years()]))
@@ -122,7 +127,7 @@ def import_paths(
 
 
 def _find_sources(path: Path) -> Iterator[Source]:
-    """Yield the csv and txt files of a path, those in zips included."""
+    """Yield the csv and txt files of a path, including members of zip files."""
     if not path.exists():
         raise DataError("file-not-found", f"the file or folder {str(path)!r} does not exist")
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -140,8 +145,8 @@ def _members(path: Path) -> Iterator[Source]:
     if len(members) > MAX_MEMBERS or size > MAX_UNZIPPED_BYTES:
         raise DataError(
             "file-too-large",
-            f"{path.name} unpacks to {len(members)} files of {size / 2**20:,.0f} MB, too much for "
-            "a year's data",
+            f"{path.name} must have at most {MAX_MEMBERS:,} files with {MAX_UNZIPPED_BYTES >> 20} "
+            f"MiB when unpacked, got {len(members):,} files with {size / 2**20:,.0f} MiB",
         )
     for member in members:
         if member.filename.casefold().endswith(TEXT_SUFFIXES):
@@ -150,12 +155,12 @@ def _members(path: Path) -> Iterator[Source]:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Convert all errors of reading a file to a DataError."""
+    """Convert every error that occurs while a file is read to a DataError."""
     try:
         yield
     except OSError as error:
         raise DataError("cannot-read", f"cannot read {name}: {error.strerror or error}") from error
     except Exception as error:  # zipfile raises various errors for damaged files
         raise DataError(
-            "damaged-file", f"{name} is damaged or in another format: {error}"
+            "damaged-file", f"{name} is damaged or in an unexpected format: {error}"
         ) from error

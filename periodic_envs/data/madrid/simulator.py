@@ -1,18 +1,19 @@
-"""Hourly nitric oxide (NO) at Madrid's stations, simulated: calibrated on 2016 and 2017.
+"""Simulator of hourly nitric oxide (NO) at Madrid's stations, calibrated on 2016 and 2017.
 
-Each measurement is a transform of a Gaussian level, rounded to whole ug/m3, at least 1:
+Each measurement is rounded to whole ug/m3 and is at least 1. It is a transform of a Gaussian level:
 
     log NO + NO / saturation = level
     level[t, s] = mean[t, s] + amplitude[t] loading[t, s] weather[t] + spread[t, s] residual[t, s]
 
-The level is log NO, except for the highest values, which are proportional to it: a Gaussian log NO
-with the right share of ones would have far too many values of 500 ug/m3 and above.
+For low values the level is close to log NO, and for the highest values it is proportional to NO. If
+log NO were Gaussian with the correct share of ones, there would be far too many values of 500 ug/m3
+and above.
 
-Mean, amplitude, loading and spread follow the calendar: hour of day, month, weekday. Weather (one
-for the city) and residuals (one per station, correlated) have variance 1 and are sums of processes
-that forget at different speeds: within hours, days or weeks. The autocorrelation of one of them
-after d hours is exp(-d / memory) cos(2 pi cycles d / 24); with one cycle per day, deviations at an
-hour recur on the next day.
+Mean, amplitude, loading and spread depend on the hour of the day, the month and the weekday. The
+weather (one series for the city) and the residuals (one series for each station, correlated between
+stations) have variance 1. Each of these series is a sum of parts whose memory lasts hours, days or
+weeks. The autocorrelation of a part after d hours is exp(-d / memory) cos(2 pi cycles d / 24). In a
+part with one cycle per day, a deviation recurs at the same hour of the next day.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from periodic_envs.arrays import Array
 
 HOURS_PER_DAY = 24
 _COPIES = 16
-"""Number of draws at once, to share the loop over the hours."""
+"""Number of draws that share one loop over the hours."""
 
 
 def no_of_level(level: Array, saturation: Array) -> Array:
@@ -48,7 +49,7 @@ def no_of_level(level: Array, saturation: Array) -> Array:
 def part_autocorrelation(
     lag_hours: NDArray[np.int_] | int, *, memory_hours: Array, cycles_per_day: Array
 ) -> Array:
-    """Return the autocorrelation of the parts of weather and residuals, on the last axis."""
+    """Return the autocorrelation of each part of weather and residuals; parts are the last axis."""
     lag = np.abs(np.asarray(lag_hours))[..., None]
     wave = np.cos(2.0 * np.pi * cycles_per_day * lag / HOURS_PER_DAY)
     return np.asarray(np.exp(-lag / memory_hours) * wave)
@@ -56,23 +57,31 @@ def part_autocorrelation(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MadridSimulator:
-    """The parameters of the simulator; axes: month (12), weekday (7), hour (24), stations, parts.
+    """Simulator of NO with its parameters.
+
+    The axes of the arrays have the lengths 12 (month), 7 (weekday), 24 (hour), and the numbers of
+    stations and parts.
 
     Attributes:
-        stations: Station numbers, ascending: the order of all station axes.
-        saturation: (station,) NO in ug/m3 where the level changes from logarithm to proportion.
-        profile: (hour, station) mean level.
-        month_profile: (month, hour) offset of a month at all stations.
-        station_month: (month, station) offset of a month at one station.
-        weekday_profile: (weekday, hour) offset of a weekday, Monday first.
-        weather_amplitude: (month, hour) standard deviation of the city's mean level.
-        weather_loading: (hour, station) factor of the city's mean at a station.
-        residual_spread: (hour, station) standard deviation of the station's residual.
-        residual_month: (month, hour) factor on it.
-        memory_hours: (part,) time after which a part of weather and residuals has faded to 1/e.
-        cycles_per_day: (part,) 0 for a part that fades steadily.
-        weather_share: (month, part) variance of the weather by part; sums to 1.
-        residual_covariance: (part, station, station) of the residuals; diagonals sum to 1.
+        stations: Station numbers, ascending, in the order of all station axes.
+        saturation: NO in ug/m3 at which the level changes from logarithmic to proportional, shape
+            (station,).
+        profile: Mean level, shape (hour, station).
+        month_profile: Offset of a month at all stations, shape (month, hour).
+        station_month: Offset of a month at one station, shape (month, station).
+        weekday_profile: Offset of a weekday, Monday first, shape (weekday, hour).
+        weather_amplitude: Standard deviation of the city's mean level, shape (month, hour).
+        weather_loading: Factor of the city's weather at a station, shape (hour, station).
+        residual_spread: Standard deviation of the residual of a station, shape (hour, station).
+        residual_month: Factor on ``residual_spread``, shape (month, hour).
+        memory_hours: Time after which a part of weather and residuals has decayed to 1/e, shape
+            (part,).
+        cycles_per_day: Number of cycles per day of a part, shape (part,); 0 for a part that decays
+            without cycles.
+        weather_share: Variance of each part of the weather, shape (month, part); sums to 1 over the
+            parts.
+        residual_covariance: Covariance of each part of the residuals, shape (part, station,
+            station); the diagonals sum to 1 over the parts.
     """
 
     stations: tuple[int, ...]
@@ -99,7 +108,7 @@ class MadridSimulator:
 
     @staticmethod
     def from_json(text: str) -> MadridSimulator:
-        """Return the simulator with the parameters in a text that ``to_json`` wrote."""
+        """Return the simulator with the parameters in the JSON text of ``to_json``."""
         fields: dict[str, Any] = json.loads(text)
         del fields["about"]
         stations = tuple(fields.pop("stations"))
@@ -109,7 +118,7 @@ class MadridSimulator:
         return MadridSimulator(stations=stations, **arrays)
 
     def to_json(self, about: str, *, decimals: int = 3) -> str:
-        """Return the parameters as text, one per line."""
+        """Return the parameters as JSON text, with one parameter per line."""
         fields = asdict(self)
         lines = [f'"about": {json.dumps(about)}', f'"stations": {list(fields.pop("stations"))}']
         for name, array in fields.items():
@@ -119,16 +128,16 @@ class MadridSimulator:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the parameters."""
+        """SHA-256 hash of the parameters."""
         return hashlib.sha256(self.to_json("", decimals=12).encode()).hexdigest()
 
     def simulate(self, rng: np.random.Generator, *, start: datetime.date, days: int) -> Array:
-        """Draw NO in whole ug/m3, at least 1.
+        """Draw NO at all stations, in whole ug/m3 and at least 1.
 
         Args:
-            rng: The only source of randomness.
-            start: First day; row 0 is the hour from 00:00 to 01:00 local time.
-            days: Number of days, all of 24 hours.
+            rng: Generator of all random numbers.
+            start: First day; row 0 is the hour from 00:00 to 01:00 in local time.
+            days: Number of days, each of which has 24 hours.
 
         Returns:
             Array of shape ``(24 * days, stations)``.
@@ -138,9 +147,9 @@ class MadridSimulator:
         only: Array = self.simulate_many([rng], calendar, first_days=[0], days=days)[0]
         return only
 
-    @functools.lru_cache(maxsize=2)  # noqa: B019 (draws share it, and there is one simulator)
+    @functools.lru_cache(maxsize=2)  # noqa: B019 (draws share the result of the only simulator)
     def calendar(self, start: datetime.date, days: int) -> Calendar:
-        """Return means and spreads of the hours from a day on."""
+        """Return the means and spreads of all hours of ``days`` days, beginning with ``start``."""
         dates = [start + datetime.timedelta(days=day) for day in range(days)]
         month = np.repeat([date.month - 1 for date in dates], HOURS_PER_DAY)
         weekday = np.repeat([date.weekday() for date in dates], HOURS_PER_DAY)
@@ -161,7 +170,13 @@ class MadridSimulator:
         first_days: Sequence[int],
         days: int,
     ) -> Array:
-        """Draw NO from each generator, for ``days`` from its first day of the calendar on.
+        """Draw NO from each generator, for ``days`` days of the calendar.
+
+        Args:
+            rngs: Generators of all random numbers, one for each draw.
+            calendar: Means and spreads of consecutive hours.
+            first_days: First day of each draw, as a number of days since the calendar begins.
+            days: Number of days in each draw.
 
         Returns:
             Array of shape ``(generators, 24 * days, stations)``.
@@ -179,9 +194,10 @@ class MadridSimulator:
         return np.maximum(np.rint(no, out=no), 1.0, out=no)
 
     def _unit_weather(self, rngs: Sequence[np.random.Generator], hours: int) -> tuple[Array, Array]:
-        """Draw parts of the weather (n, hours, part), and residuals (n, hours, station)."""
+        """Draw the parts of the weather (n, hours, part) and the residuals (n, hours, station)."""
         parts = self._unit_parts(rngs, hours)
-        # An hour's weather is the mean of its two ends, smoother than the stations' residuals.
+        # The weather of an hour averages the beginning and the end of the hour, so it is smoother
+        # than the residuals.
         ends = parts[:, 1:, :, 0] + parts[:, :-1, :, 0]
         after_an_hour = part_autocorrelation(
             1, memory_hours=self.memory_hours, cycles_per_day=self.cycles_per_day
@@ -191,9 +207,10 @@ class MadridSimulator:
         return weather, local @ self._mixing.reshape(-1, len(self.stations))
 
     def _unit_parts(self, rngs: Sequence[np.random.Generator], hours: int) -> Array:
-        """Draw independent processes (n, hours + 1, part, city and stations) of variance 1.
+        """Draw independent processes of variance 1, shape (n, hours + 1, part, 1 + stations).
 
-        A part with cycles is cos(wt) a[t] + sin(wt) b[t] with two fading processes a and b.
+        The first entry of the last axis is the city. A part with cycles is cos(wt) a[t] + sin(wt)
+        b[t] with two independent autoregressive processes a and b.
         """
         cyclic = self.cycles_per_day > 0.0
         memory = np.concatenate([self.memory_hours, self.memory_hours[cyclic]])[:, None]
@@ -201,7 +218,7 @@ class MadridSimulator:
         states = np.empty((len(rngs), hours + 1, len(memory), 1 + len(self.stations)))
         for rng, room in zip(rngs, states, strict=True):
             rng.standard_normal(out=room)
-        states[:, 1:] *= np.sqrt(1.0 - keep**2)  # row 0 is a draw from the stationary state
+        states[:, 1:] *= np.sqrt(1.0 - keep**2)  # row 0 has the stationary distribution
         persisting = np.empty_like(states[:, 0])
         for before, now in itertools.pairwise(np.moveaxis(states, 1, 0)):
             now += np.multiply(keep, before, out=persisting)
@@ -214,7 +231,7 @@ class MadridSimulator:
 
     @functools.cached_property
     def _mixing(self) -> Array:
-        """Symmetric square roots of the covariances: unique, unlike a set of eigenvectors."""
+        """Symmetric square roots of the covariances, which are unique, unlike eigenvectors."""
         values, vectors = np.linalg.eigh(self.residual_covariance)
         scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         return np.asarray(scaled @ np.swapaxes(vectors, 1, 2))
@@ -222,13 +239,13 @@ class MadridSimulator:
 
 @dataclass(frozen=True)
 class Calendar:
-    """Means and spreads given hour of day, month and weekday; the hour is the first axis.
+    """Means and spreads of consecutive hours, given their hour of day, month and weekday.
 
     Attributes:
-        mean: (hour, station) mean level.
-        loading: (hour, station) how much the city's weather adds to it.
-        spread: (hour, station) standard deviation of what is the station's own.
-        weather_share: (hour, part) standard deviation of the weather by part.
+        mean: Mean level, shape (hour, station).
+        loading: Factor of the city's weather in the level, shape (hour, station).
+        spread: Standard deviation of the residual of a station, shape (hour, station).
+        weather_share: Standard deviation of each part of the weather, shape (hour, part).
     """
 
     mean: Array
@@ -237,7 +254,7 @@ class Calendar:
     weather_share: Array
 
     def hours(self, start: int, count: int) -> Calendar:
-        """Return some of the hours."""
+        """Return ``count`` hours, beginning with the hour ``start``."""
         part = slice(start, start + count)
         return Calendar(
             self.mean[part], self.loading[part], self.spread[part], self.weather_share[part]

@@ -1,6 +1,6 @@
-"""The stations and the quantities of Madrid's air-quality network.
+"""Stations and magnitudes of Madrid's air-quality network.
 
-Source: Ayuntamiento de Madrid, datos abiertos.
+The source of the data is the city's open-data portal (Ayuntamiento de Madrid, datos abiertos).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KM_PER_DEGREE = 111.195  # of latitude
 
 @dataclass(frozen=True)
 class Station:
-    """A measuring station; ``kind`` is "traffic", "background" or "suburban"."""
+    """Measuring station; ``kind`` is "traffic", "background" or "suburban"."""
 
     number: int
     name: str
@@ -62,7 +62,8 @@ STATIONS: dict[int, Station] = {
     )
 }
 
-# The portal's numbers. Units: ug/m3, but mg/m3 for CO and the hydrocarbons (42 to 44).
+# Names of magnitudes by the portal's numbers. The unit is ug/m3, but mg/m3 for CO and the
+# hydrocarbons (42 to 44).
 MAGNITUDES: dict[int, str] = {
     1: "SO2",
     6: "CO",
@@ -85,12 +86,12 @@ MAGNITUDES: dict[int, str] = {
 
 
 def magnitude_name(number: int) -> str:
-    """Return the name of a magnitude, or its number if it has no name here."""
+    """Return the name of a magnitude, or its number as text if ``MAGNITUDES`` has no name."""
     return MAGNITUDES.get(number, str(number))
 
 
 def magnitude_number(magnitude: Any) -> int:
-    """Return the portal's number of a magnitude given by name or number."""
+    """Return the portal's number of a magnitude that is given by name or number."""
     if isinstance(magnitude, int) and not isinstance(magnitude, bool) and magnitude > 0:
         return magnitude
     for number, name in MAGNITUDES.items():
@@ -104,16 +105,17 @@ def magnitude_number(magnitude: Any) -> int:
 
 
 def coordinates_km(numbers: Sequence[int]) -> Array:
-    """Return the coordinates east and north of the network's centre in km, shape (n, 2)."""
+    """Return the coordinates of stations, in km east and north of the centre, shape (n, 2)."""
     degrees = np.array([(s.longitude, s.latitude) for s in STATIONS.values()])
     centre = degrees.mean(0)
+    # A degree of longitude is shorter by the cosine of the latitude.
     scale = _KM_PER_DEGREE * np.array([math.cos(math.radians(centre[1])), 1.0])
     chosen = np.array([(STATIONS[n].longitude, STATIONS[n].latitude) for n in numbers])
     return np.asarray((chosen - centre) * scale)
 
 
 def check_stations(chosen: Any) -> None:
-    """Raise a DataError unless this is None or a list of different stations."""
+    """Raise a DataError unless ``chosen`` is None or a list of at least two different stations."""
     kinds = (int, np.integer)
     check_arms("stations", chosen, STATIONS, kinds=kinds, one="station", many="station numbers")
 
