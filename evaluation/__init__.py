@@ -7,16 +7,16 @@ from typing import Any
 
 
 def _require_our_agents() -> None:
-    """Raise ``ImportError`` if ``agents`` belongs to another distribution that uses the name."""
+    """Raise ``ImportError`` unless the package ``agents`` belongs to this distribution."""
     try:
         agents = import_module("agents")
-        problem = f"it is another package, at {getattr(agents, '__file__', 'an unknown place')}"
-    except Exception as error:  # a foreign package may fail in any way while importing
+        problem = f"found another one at {getattr(agents, '__file__', 'an unknown location')}"
+    except Exception as error:  # an unrelated package can raise any error when it is imported
         agents, problem = None, f"importing it failed: {error}"
     if getattr(agents, "DISTRIBUTION", None) != "periodic-gp":
         raise ImportError(
             f"periodic-gp needs its own package 'agents', but {problem}; install periodic-gp in "
-            "an environment of its own, without other packages that provide 'agents'."
+            "a separate environment, without other packages that provide 'agents'"
         )
 
 
@@ -32,7 +32,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import public names on first use, which keeps the start of workers fast."""
+    """Return a public name, imported on first use so that workers start fast."""
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'evaluation' has no attribute {name!r}")

@@ -1,8 +1,8 @@
-"""Executor for Dask: an existing cluster by its address, or a local one.
+"""Executor for Dask, with an existing cluster or a local cluster.
 
-A task is one run. A Dask worker passes it to a separate process, which enforces the same limits as
-on one machine. Dask moves the runs of a lost worker to another; a run that repeatedly loses its
-worker fails.
+Each run is one task of Dask. A Dask worker passes the run to a separate process, which enforces the
+same limits as without Dask. If a worker is lost, Dask moves its runs to other workers. A run fails
+if its workers are lost repeatedly.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ AGAIN = "run the same command again: finished runs are kept"
 
 
 class DaskUnavailableError(UserError):
-    """Dask that is not installed, or a scheduler that does not answer."""
+    """Raised if Dask is not installed, or if its scheduler does not answer."""
 
 
 class Dask:
     """Executor that submits runs as tasks to a Dask cluster.
 
     Args:
-        address: ``tcp://host:port`` of a scheduler, or "local" for a cluster of this machine.
+        address: ``tcp://host:port`` of a scheduler, or "local" for a cluster on this machine.
         workers: Number of workers of a local cluster.
     """
 
@@ -44,7 +44,7 @@ class Dask:
             from distributed import Client, LocalCluster
         except ImportError as error:
             raise DaskUnavailableError(
-                "missing-package", 'Dask is not installed: pip install -e ".[dask]"'
+                "missing-package", 'Dask is not installed: run pip install -e ".[dask]"'
             ) from error
         self._address, self._cluster = address, None
         self._closed, self._handing_over = False, threading.Lock()
@@ -82,7 +82,10 @@ class Dask:
                 self._cluster.close(timeout=5.0)
 
     def _hand_over(self, task: Any, run: Run, future: Future[Record]) -> None:
-        """Pass on the result of a task, unless the client is closed, which would block."""
+        """Pass on the result of a task; do nothing if the client is closed.
+
+        Reading a result from a closed client would block.
+        """
         with self._handing_over:
             if not self._closed:
                 self._answer(task, run, future)
@@ -96,7 +99,8 @@ class Dask:
             future.set_result(Record(run.key, "its Dask workers died", sources=run.sources))
         except (CancelledError, asyncio.CancelledError, OSError):
             lost = SweepStoppedError(
-                "cluster-lost", f"the Dask cluster at {self._address!r} was lost; {AGAIN}"
+                "cluster-lost",
+                f"the connection to the Dask cluster at {self._address!r} was lost; {AGAIN}",
             )
             future.set_exception(lost)
         except BaseException as error:  # an unresolved future would block the driver
@@ -105,7 +109,7 @@ class Dask:
                     "unusable-workers",
                     f"the workers of the Dask cluster at {self._address!r} cannot execute runs "
                     f"({type(error).__name__}: {error}): check that this version of periodic-gp "
-                    f"is installed there, and {AGAIN}",
+                    f"is installed on the workers, and {AGAIN}",
                 )
             )
 

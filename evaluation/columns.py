@@ -1,7 +1,7 @@
 """Columns of the tables of results.
 
 DataFrames, text tables, ``--json``, the page and its CSV files are all built from ``COLUMNS``. To
-add a statistic, add an entry::
+add a statistic, add an entry to ``COLUMNS``::
 
     Column(
         "median_regret",
@@ -42,7 +42,7 @@ from evaluation.store import StoredRun
 from periodic_envs.arrays import Array
 
 TableKind = Literal["task", "overall"]
-"""Kind of table: "task" has a row for each agent and reference, "overall" spans all tasks."""
+"""Kind of table: "task" has one row per task and agent, "overall" has one row per agent."""
 Value = Interval | float | None
 SIMULATED = "simulated"
 """Label of tasks whose rewards were simulated instead of measured."""
@@ -55,7 +55,7 @@ class TableRuns:
     Attributes:
         results: All runs of the sweep.
         track: Track of the agents.
-        baseline: Row that the others are compared with, or None.
+        baseline: Row with which the others are compared, or None.
     """
 
     results: Results
@@ -71,7 +71,7 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def regrets(self) -> dict[str, Array]:
-        """Total regrets of the runs of each row: the protocol's agents, then the references."""
+        """Total regrets of the runs of each row, by agent, then by reference."""
         by_run = self.results.by_task[self.task]
         rows = [*self.results.agents(self.track), *REFERENCE_ROWS]
         return {agent: common_runs(by_run, [agent])[0] for agent in rows if agent in by_run}
@@ -82,7 +82,7 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def means(self) -> dict[str, Interval]:
-        """Mean regret of each row."""
+        """Mean regret of each row, with its interval."""
         rows = self.regrets.items()
         return {
             agent: if_enough(mean_interval(runs), len(runs) >= MIN_RUNS) for agent, runs in rows
@@ -90,7 +90,7 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def differences(self) -> dict[str, PairedDifference]:
-        """Difference of each row and the baseline on common runs, if there are any."""
+        """Regret of each row minus that of the baseline, for rows with common runs."""
         if self.baseline not in self.regrets:
             return {}
         pairs = {a: self.common(a, self.baseline) for a in self.regrets if a != self.baseline}
@@ -131,7 +131,7 @@ class AllTasks(TableRuns):
 
     @property
     def is_enough(self) -> bool:
-        """True if there are enough runs over all tasks for an interval.
+        """True if the runs of all tasks are enough for an interval.
 
         Runs are resampled within each task. The degrees of freedom, ``tasks * (runs - 1)``, must
         be at least those of ``MIN_RUNS`` runs of one task.
@@ -142,8 +142,8 @@ class AllTasks(TableRuns):
     def if_counted(self, interval: Interval) -> Interval:
         """Return the interval of a rank or win rate, without bounds if runs are too few.
 
-        With fewer than ``MIN_RUNS`` runs per task there are so few distinct resamples that the
-        interval may have zero width.
+        With fewer than ``MIN_RUNS`` runs per task, so few resamples are distinct that the interval
+        may have zero width.
         """
         return if_enough(interval, self.scores.values.shape[1] >= MIN_RUNS)
 
@@ -163,16 +163,16 @@ class Column:
     """Column of the table of a task, of the overall table, or of both.
 
     Attributes:
-        key: Its name in DataFrames, JSON and CSV. The bounds of an interval are ``{key}_low`` and
-            ``{key}_high``.
-        label: Its heading; ``{baseline}`` is replaced by the label of the baseline.
-        description: One sentence, the tooltip of the heading on the page.
+        key: Name of the column in DataFrames, JSON and CSV. The bounds of an interval have the
+            names ``{key}_low`` and ``{key}_high``.
+        label: Heading of the column; ``{baseline}`` is replaced by the label of the baseline.
+        description: Tooltip of the heading on the page.
         digits: Number of decimals.
-        interval: True if it has a 95 % interval.
+        interval: True if the column has a 95 % interval.
         task: Function that computes the value for a row of the table of a task.
         overall: Function that computes the value for a row of the overall table.
-        when: Tables that include it: all, those of the track "pretrained", or those with a
-            baseline.
+        when: Tables that include the column: all tables, those of the track "pretrained", or those
+            with a baseline.
     """
 
     key: str
@@ -197,7 +197,7 @@ class Column:
         return {**dict.fromkeys(self.keys), self.key: value}
 
     def values(self, row: Mapping[str, Any]) -> tuple[float, float, float]:
-        """Return the value and bounds in a row, NaN where missing."""
+        """Return the value and its bounds from a row; missing numbers are NaN."""
         cells = [row.get(key) for key in self.keys]
         numbers = [math.nan if x is None else float(x) for x in cells]
         value, low, high = (*numbers, math.nan, math.nan)[:3]
@@ -229,8 +229,8 @@ def columns_of(table: TableKind, *, track: str, baseline: str | None = None) -> 
 def page_columns(table: TableKind) -> list[Column]:
     """Return the columns of a table of the page, without a baseline.
 
-    Times are listed only in the overall table, where the maintainers' measurement may replace
-    them.
+    Times are listed only in the overall table, in which the times that the maintainers of an
+    edition measured may replace them.
     """
     columns = columns_of(table, track="online")
     return [column for column in columns if table == "overall" or column.key != "ms_per_step"]
@@ -257,7 +257,7 @@ def simulated_tasks(results: Results) -> list[str]:
 
 def _normalised(runs: TaskRuns, agent: str) -> Interval:
     """Return the mean regret with its interval, relative to the regret of choosing at random."""
-    # Only the runs of this agent: others may have finished more.
+    # The reference is averaged over the runs of this agent, since it may have finished more runs.
     own, uniform = runs.common(agent, UNIFORM) if UNIFORM in runs.regrets else np.zeros((2, 0))
     if not own.size:
         return Interval(math.nan, math.nan, math.nan)
@@ -299,7 +299,7 @@ COLUMNS: list[Column] = [
     Column(
         "normalised",
         "Normalised regret",
-        "0: the oracle, 1: choosing at random; with its 95 % interval",
+        "Regret if 0 is the oracle and 1 is choosing at random, with its 95 % interval",
         digits=3,
         interval=True,
         task=_normalised,
@@ -308,7 +308,7 @@ COLUMNS: list[Column] = [
     Column(
         "mean_rank",
         "Mean rank",
-        "Rank within a world, averaged over worlds",
+        "Rank among the agents in a run, averaged over the runs of all worlds",
         digits=2,
         interval=True,
         overall=_rank,
@@ -323,7 +323,7 @@ COLUMNS: list[Column] = [
     Column(
         "ms_per_step",
         "ms/step",
-        "The agent's own time per step, in milliseconds",
+        "Mean time that the agent needs per step, in milliseconds",
         digits=3,
         task=lambda runs, agent: _mean_time(runs.results.runs_of(agent, runs.track, runs.task)),
         overall=lambda tasks, agent: _mean_time(tasks.results.runs_of(agent, tasks.track)),
@@ -331,7 +331,7 @@ COLUMNS: list[Column] = [
     Column(
         "interactions",
         "Interactions",
-        "Steps of one run and of the training by the harness; training elsewhere is not included",
+        "Number of steps in a run and in training by the harness, without training elsewhere",
         digits=0,
         task=TaskRuns.interactions,
         when="pretrained",
@@ -347,7 +347,7 @@ COLUMNS: list[Column] = [
     Column(
         "difference",
         "Minus {baseline}",
-        "Regret minus the baseline's on common runs, with its 95 % interval",
+        "Regret minus the regret of the baseline on common runs, with its 95 % interval",
         digits=1,
         interval=True,
         task=lambda runs, agent: runs.differences.get(agent),
@@ -364,7 +364,7 @@ COLUMNS: list[Column] = [
     Column(
         "better",
         "P(better than {baseline})",
-        "Probability that a run scores higher than one of the baseline",
+        "Probability that a run of the agent scores higher than a run of the baseline",
         digits=2,
         interval=True,
         overall=_better,

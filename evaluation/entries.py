@@ -1,6 +1,7 @@
 """Agents of a protocol: conversion from Python objects, and checks before the first run.
 
-A class may declare the actions that it supports; by default both are assumed::
+A class may declare the kind of actions that it supports. A class without a declaration is assumed
+to support both kinds::
 
     class LinearPerArm:
         takes = "arms"  # or "box"
@@ -30,16 +31,17 @@ if TYPE_CHECKING:
     from periodic_envs.episode import Setup
 
 AgentArgument = str | AgentSpec | Callable[..., Any] | Mapping[str, Any]
-"""Agent in the notation of the command line, a spec, a class or a factory function (with settings:
-``functools.partial(MyAgent, epsilon=0.1)``), or a table as in a protocol with one of these as its
-name (``{"name": MyAgent, "track": "pretrained", "training_steps": 6400}``)."""
+"""Agent: a string in the notation of the command line, an ``AgentSpec``, a class, a factory
+function, or a table. To pass settings to a class or function, use ``functools.partial(MyAgent,
+epsilon=0.1)``. A table has the same fields as in a protocol, and its name may have any of the other
+forms: ``{"name": MyAgent, "track": "pretrained", "training_steps": 6400}``."""
 
 TAKES = {"arms": "arms", "box": "boxes (continuous actions)"}
-"""Values of ``takes``, and their names in messages."""
+"""Values of the attribute ``takes`` of an agent, with their names in messages."""
 
 
 def entries_of(agents: Collection[AgentArgument]) -> list[Any]:
-    """Return agents in the notation of protocols: texts unchanged, all others as tables.
+    """Return agents in the notation of protocols: strings unchanged, all others as tables.
 
     Raises:
         ProtocolError: If an item is not an agent that workers can create.
@@ -56,7 +58,7 @@ def _table(agent: Any) -> dict[str, Any]:
     table = dict(agent) if isinstance(agent, Mapping) else {"name": agent}
     made = table.get("name")
     if made is None or isinstance(made, str):
-        return table  # the protocol checks it
+        return table  # checked when the protocol is created
     spec = made if isinstance(made, AgentSpec) else _spec(made)
     settings = {**spec.settings, **table.get("settings", {})}
     label = str(AgentSpec(spec.name.rpartition(":")[2], spec.settings))
@@ -69,13 +71,14 @@ def _spec(made: Any) -> AgentSpec:
     while isinstance(made, partial):
         if made.args:
             raise UnknownAgentError(
-                "invalid-settings", f"settings must be keyword arguments, got {made!r}"
+                "invalid-settings", f"a partial must have keyword arguments only, got {made!r}"
             )
         settings, made = {**made.keywords, **settings}, made.func
     if not inspect.isclass(made) and not inspect.isfunction(made):
         raise UnknownAgentError(
             "not-an-agent",
-            f"expected a text, an AgentSpec, a class (not its instance) or a table, got {made!r}",
+            "an agent must be a string, an AgentSpec, a class or function (not an instance), or a "
+            f"table, got {made!r}",
         )
     return AgentSpec(name_of(made), settings)
 
@@ -84,13 +87,13 @@ def name_of(made: Any) -> str:
     """Return the name by which workers import a class or function.
 
     Raises:
-        UnknownAgentError: If it is not defined at the top level of its module.
+        UnknownAgentError: If the class or function is not defined at the top level of its module.
     """
     if made.__qualname__ != made.__name__ or not made.__name__.isidentifier():
         raise UnknownAgentError(
             "not-importable",
-            f"workers cannot find {made.__qualname__}: define it at the top level of a file "
-            "or cell",
+            f"worker processes cannot import {made.__qualname__}: define it at the top level of "
+            "a file or of a notebook cell",
         )
     place = f"{made.__module__}:{made.__name__}"
     for name, registered in names().items():
@@ -107,11 +110,12 @@ def checked_agents(protocol: Protocol, *, trusted: bool) -> Protocol:
     """Check all agents; return the protocol without incompatible pairs of agents and worlds.
 
     Args:
-        protocol: The agents and worlds.
-        trusted: Import and check third-party agents; otherwise their errors appear in their runs.
+        protocol: Protocol with the agents and worlds.
+        trusted: If True, import and check third-party agents, too; otherwise their errors are
+            reported by their runs.
 
     Raises:
-        ProtocolError: If an agent cannot be created or trained, or does not support any world.
+        ProtocolError: If an agent cannot be created or trained, or supports none of its worlds.
     """
     try:
         checked = tuple(
@@ -140,8 +144,8 @@ def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
         except TypeError:
             raise UnknownAgentError(
                 "wrong-signature",
-                f"{name} cannot be created: its class needs def __init__(self, problem, rng), "
-                "followed by its settings",
+                f"{name} cannot be created: its class must define __init__(self, problem, rng), "
+                "with its settings as further parameters",
             ) from None
     worlds = [env.label for env in protocol.envs if entry.takes_part(env.label)]
     taken = tuple(label for label in worlds if accepts(name, protocol.setups[label]))
@@ -149,7 +153,7 @@ def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
         kind = TAKES[str(taken_by(name))]
         raise UnknownAgentError(
             "unsupported-environment",
-            f"{entry.label!r} supports {kind} only, and no world has them",
+            f"{entry.label!r} supports only {kind}, but none of its worlds has {kind}",
         )
     return entry if len(taken) == len(worlds) else replace(entry, envs=taken)
 
@@ -164,18 +168,19 @@ def _check_training(spec: AgentSpec) -> None:
 
 
 def taken_by(name: str) -> str | None:
-    """Return the actions that an agent supports, "arms" or "box"; None if both or unknown.
+    """Return the kind of actions that an agent supports, "arms" or "box"; None for both or unknown.
 
     Raises:
-        ProtocolError: If its class declares another value.
+        ProtocolError: If the class of the agent declares a different value.
     """
     try:
         takes = getattr(find_class(name), "takes", None)
     except UnknownAgentError:
-        return None  # reported by the run
+        return None  # the run reports the error
     if takes not in (None, *TAKES):
         raise ProtocolError(
-            "unknown-actions", f'agents: {name} has takes = {takes!r}; write "arms" or "box"'
+            "unknown-actions",
+            f'agents: the attribute takes of {name} must be "arms" or "box", got {takes!r}',
         )
     return takes
 

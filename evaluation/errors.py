@@ -4,8 +4,11 @@ from agents.errors import CodedError
 
 
 class UserError(CodedError):
-    """Error that the user can fix: one sentence, reported without a traceback."""
+    """Raised for a fault that the user can fix.
+
+    The message is one sentence. Commands print it without a traceback.
+    """
 
 
 class UnknownNameError(UserError, LookupError, ValueError):
-    """Unknown name; the message lists similar names."""
+    """Raised if a name is unknown; the message lists similar names."""

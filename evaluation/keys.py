@@ -3,9 +3,9 @@
 A result depends on the world with its arguments and data, the agent with its settings, the seed,
 the training, and the code: this package, NumPy and SciPy, the libraries that a built-in agent
 declares, and the files of a third-party agent or world (its entire top-level package, or the single
-file). All files of ``agents`` and ``periodic_envs`` are included, which covers local edits in a
-checkout. Versions of other libraries are not covered, nor are modules that a single file or a
-notebook imports.
+file). All files of ``agents`` and ``periodic_envs`` are included, so local edits in a checkout
+change the keys. Versions of other libraries are not included, nor are modules that a single file
+or a notebook imports.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ ROOT = str(Path(__file__).resolve().parents[1])
 """Folder of the packages of this project."""
 OURS = ("agents", "periodic_envs", "evaluation")
 RUNNER = tuple(f"{ROOT}/evaluation/{name}.py" for name in ("play", "references", "training"))
-"""Files of the harness that affect results."""
+"""Files of the package ``evaluation`` that affect results."""
 
 
 def digest(content: Any) -> str:
-    """Return the SHA-256 of plain data."""
+    """Return the SHA-256 hash of plain data."""
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
 def code_of(setup: Setup, agent: AgentSpec | None) -> str:
-    """Return hashes of the code of a result: this package, the world and the agent."""
+    """Return hashes of the code of a result: of this package, of the world and of the agent."""
     module = type(setup.world).__module__
     file = "" if module.startswith("periodic_envs.") else _file_of(module)
     world = hash_of([file] if file else [])
@@ -70,7 +70,7 @@ def agent_code(name: str) -> str:
 
 
 def agent_files(name: str) -> list[str]:
-    """Return the files of a third-party agent without importing it; none for a built-in one.
+    """Return the files of a third-party agent without importing it; [] for a built-in agent.
 
     Raises:
         UnknownAgentError: If the file or package does not exist.
@@ -88,7 +88,7 @@ def agent_files(name: str) -> list[str]:
         return []
     spec = importlib.util.find_spec(top)
     if spec is None:
-        file = f"; write {top}.py:Class for a file" if os.path.isfile(f"{top}.py") else ""
+        file = f"; for the file, write {top}.py:Class" if os.path.isfile(f"{top}.py") else ""
         raise UnknownAgentError(
             "missing-package",
             f"cannot find the agent {name!r}: no module {top!r} is installed{file}",
@@ -100,7 +100,7 @@ def agent_files(name: str) -> list[str]:
 
 
 def files_in(folder: str) -> Iterator[str]:
-    """Yield all files below a folder except compiled ones; data files affect results, too."""
+    """Yield all files below a folder except compiled files; data files affect results, too."""
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name != "__pycache__"]
         yield from (f"{place}/{name}" for name in files)
@@ -127,5 +127,6 @@ def version_of(package: str) -> str | None:
         installed = distribution(package)
     except PackageNotFoundError:
         return None
-    text = installed.read_text("METADATA") or installed.read_text("PKG-INFO") or ""  # of a checkout
+    # A checkout has the file PKG-INFO instead of METADATA.
+    text = installed.read_text("METADATA") or installed.read_text("PKG-INFO") or ""
     return text.partition("\nVersion: ")[2].partition("\n")[0]  # faster than parsing the metadata

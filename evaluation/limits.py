@@ -1,4 +1,4 @@
-"""Time and memory limits of runs, their enforcement, and reasons of failures."""
+"""Time and memory limits of runs, their enforcement, and reasons for failures."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Resource limits of a run.
 
     Attributes:
-        seconds: Time for all steps of one agent in one world.
-        memory_mb: Memory of the agent in addition to that of the harness.
-        training_seconds: Time for the training.
+        seconds: Maximum time for all steps of one agent in one world, in seconds.
+        memory_mb: Maximum memory of the agent in MiB, in addition to the memory of the harness.
+        training_seconds: Maximum time for the training, in seconds.
     """
 
     seconds: Amount = 600.0
@@ -43,7 +43,10 @@ def reason_of(error: BaseException) -> str:
 
 
 class OverTimeError(BaseException):
-    """Time limit exceeded. Not an ``Exception``, so that agents do not catch it by accident."""
+    """Raised if a run exceeds its time limit.
+
+    This class is not an ``Exception``, so that agents do not catch the error by accident.
+    """
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Agents defined in a notebook or script, sent to workers by value.
 
-Workers cannot import a class of ``__main__``. The class is pickled with its dependencies in
-``__main__`` (by cloudpickle), and a worker adds it to its own ``__main__``.
+Workers cannot import a class of ``__main__``. The class is therefore pickled by cloudpickle, with
+its dependencies in ``__main__``, and each worker adds it to the ``__main__`` of the worker.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import cloudpickle
 
 MAIN = "__main__:"
-"""Prefix of the names of such agents."""
+"""Prefix of the names of agents that are defined in a notebook or script."""
 _INCIDENTAL = {
     *("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__"),
     *("__firstlineno__", "__static_attributes__", "__abstractmethods__", "_abc_impl"),
@@ -35,9 +35,9 @@ def pickled(name: str) -> bytes:
 
 
 def define(name: str, code: bytes) -> None:
-    """Add a pickled agent to ``__main__``, unless it was defined in this process.
+    """Add a pickled agent to ``__main__``, unless this process has the same definition already.
 
-    The workers of a cluster outlive a sweep and may hold an earlier definition.
+    The workers of a cluster outlive a sweep and may have an earlier definition, which is replaced.
     """
     own, main = name.removeprefix(MAIN), sys.modules["__main__"]
     if code and (_defined.get(own, code) != code or not hasattr(main, own)):
@@ -48,7 +48,7 @@ def define(name: str, code: bytes) -> None:
 def fingerprint(made: Any) -> str:
     """Return the SHA-256 of a class or function and of its dependencies in ``__main__``.
 
-    It depends neither on the session nor on the position of the code.
+    The hash depends neither on the session nor on the position of the code.
     """
     content = hashlib.sha256()
     for part in _parts(made, set()):

@@ -1,4 +1,4 @@
-"""Pictures and animations of one run: the landscape with the choices, and the regret."""
+"""Pictures and animations of one run, with the mean rewards, the choices and the regret."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ FRAME_SECONDS, LAST_SECONDS = 0.08, 2.5
 
 
 def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
-    """Draw the landscape with the choices above the regret, over the last steps of a run.
+    """Draw the mean rewards with the choices, and the regret below, for the last steps of a run.
 
     Args:
         title: Title of the figure.
         env: The environment, after the run.
-        run: The run.
+        run: Steps of the run.
     """
     figure, times = new_figure(), run.t[-WINDOW:]
     draw_title(figure, title + data_label(env.setup), f"regret {run.regret.sum():,.1f}")
@@ -68,7 +68,7 @@ class Film:
         self._steps, self._frames = 0, list[Any]()
 
     def step(self) -> None:
-        """Add a frame if one is due. Call it after every step of the episode."""
+        """Add a frame if the next one is due; must be called after every step of the episode."""
         self._steps += 1
         if self._steps % self._every == 0 or self._steps == self._world.horizon:
             frame = self._world.render()
@@ -76,7 +76,7 @@ class Film:
             self._frames.append(_image(frame))
 
     def write(self, path: Path) -> None:
-        """Write all frames; the last one is displayed longer."""
+        """Write all frames to a file; the last frame is displayed longer than the others."""
         times = [round(1e3 * FRAME_SECONDS)] * (len(self._frames) - 1) + [round(1e3 * LAST_SECONDS)]
         made = io.BytesIO()
         # One palette without dithering keeps static areas identical, so that they compress well.

@@ -20,15 +20,15 @@ from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.process import Origin
 
 Arrived = Sequence[tuple[int, float]]
-"""Indices of decisions and their rewards, in order of arrival."""
+"""Indices of decisions with their rewards, in order of arrival."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Steps of an episode, one entry per step, and the origin of replayed rewards.
+    """Arrays of an episode, with one entry per step, and the origin of replayed rewards.
 
-    The agent is None if it ran in a sandbox. A reward belongs to the decision of its step, even if
-    the agent received it later or not at all.
+    ``agent`` is None if the agent ran in a sandbox. Each reward is stored at the step of its
+    decision, even if the agent received the reward later or not at all.
     """
 
     agent: Agent | None
@@ -46,25 +46,22 @@ class Trajectory:
 
 
 class Player(Protocol):
-    """Interface of an agent for an episode, in this process or in a sandbox.
+    """Interface to the agent of an episode, in this process or in a sandbox.
 
     Attributes:
-        agent: The agent, or None if it is in another process.
-        seconds: Time of each decision and of the update with its reward.
+        agent: Agent, or None if the agent runs in another process.
+        seconds: Seconds that the agent needed for each decision, including its updates.
     """
 
     agent: Agent | None
     seconds: list[float]
 
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
-        """Update the agent with rewards and return its action, None without an observation."""
+        """Update the agent with rewards; return its action, or None without an observation."""
 
 
 class LocalAgent:
-    """Agent in this process.
-
-    It stores the decisions whose rewards have not arrived yet.
-    """
+    """Agent in this process, with the decisions whose rewards have not arrived yet."""
 
     def __init__(
         self,
@@ -78,7 +75,7 @@ class LocalAgent:
         self._open: dict[int, tuple[Any, Any]] = {}
 
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
-        """Update the agent with rewards and return its action, None without an observation."""
+        """Update the agent with rewards; return its action, or None without an observation."""
         agent = self.agent
         assert agent is not None
         start = time.perf_counter()
@@ -98,7 +95,7 @@ class LocalAgent:
 def plain(action: Any) -> Any:
     """Return an action as a Python number or as a copy of an array.
 
-    Other objects are returned unchanged: the environment reports the error.
+    Objects of other types are returned unchanged, so that the environment reports the error.
     """
     array = np.array(action, subok=False)
     if array.dtype.kind not in "biuf":
@@ -126,7 +123,7 @@ def problem_of(env: PeriodicBanditEnv, reset_info: dict[str, Any]) -> Problem:
 
 
 def agent_generator(seed: int) -> np.random.Generator:
-    """Return the random generator of an agent, independent of that of the world."""
+    """Return the random generator of an agent, which is independent of the world's generator."""
     return np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
 
 
@@ -142,16 +139,17 @@ def play(
     """Play one episode.
 
     Delayed rewards are passed to ``update`` in the order of arrival, each with the observation of
-    its decision; rewards that are lost or have not arrived by the end are not passed.
+    its decision. Rewards that are lost, or have not arrived by the end, are not passed.
 
     Args:
-        env: An environment of this suite, wrapped in ``DelayedReward`` if rewards are delayed.
-        spec: The agent.
+        env: Environment of this package, wrapped in ``DelayedReward`` if rewards are delayed.
+        spec: Agent with its settings.
         seed: Seed of the world and, independently, of the agent.
-        on_step: Called after every step, for example by a progress bar.
+        on_step: Function that is called after every step, for example to update a progress bar.
         learned: Arrays learned in the agent's training, if any.
-        agent_seed: Seed of the agent, if it must not reveal that of the world.
-        player: Factory of the agent, in this process or in a sandbox.
+        agent_seed: Separate seed of the agent, which does not reveal the seed of the world; None
+            to use ``seed``.
+        player: Factory of the interface to the agent, in this process or in a sandbox.
     """
     world = env.unwrapped
     assert isinstance(world, PeriodicBanditEnv)
@@ -162,7 +160,7 @@ def play(
     arrived: list[tuple[int, float]] = []
     truncated = False
     while not truncated:
-        # A copy: the agent may store and modify it.
+        # Pass a copy, since the agent may store and modify the observation.
         action = playing.act(arrived, observation.copy())
         observation, reward, _, truncated, info = env.step(action)
         earned = float(info.get("earned", reward))

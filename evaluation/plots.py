@@ -37,7 +37,7 @@ Value = TypeVar("Value")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's palette for all kinds of colour vision, without yellow."""
 DASHES = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
-"""Dash styles by their names in Plotly. Combined with the colours they distinguish 42 agents."""
+"""Names of dash styles in Plotly. Combined with the colours, they distinguish 42 agents."""
 
 
 def looks(agents: Iterable[str]) -> dict[str, int]:
@@ -59,7 +59,7 @@ LEGEND_LINE = 0.17
 """Height of a legend line in inches."""
 
 MAX_TITLE = 32
-"""Number of characters of a title that fit above a panel."""
+"""Maximum number of characters of a title in one line above a panel."""
 
 _DASHES: dict[str, Any] = {
     "solid": "-",
@@ -89,9 +89,9 @@ def curves_figure(
     """Draw mean cumulative regret with bands, one panel per environment.
 
     Args:
-        curves: ``curves[env][agent]``, each of shape (steps,): see ``statistics.curve_band``.
-        times: ``times[env]`` of shape (steps,); by default 1, 2, ...
-        agents: All agents with a style; by default those in ``curves``.
+        curves: Bands ``curves[env][agent]`` of shape (steps,); see ``statistics.curve_band``.
+        times: Times of the steps, ``times[env]`` of shape (steps,); by default 1, 2, ...
+        agents: All agents that receive a style; by default the agents in ``curves``.
     """
     styles = agent_styles(agents or list(dict.fromkeys(a for env in curves.values() for a in env)))
     figure, panels = _panels(list(curves), width=5.6, height=3.4)
@@ -113,12 +113,12 @@ def phase_figure(
 ) -> Figure:
     """Draw the mean regret per step by phase: a heat map per environment, one row per agent.
 
-    Rows are sorted by their mean, lowest first. Colours end at the 99th percentile of a panel, so
-    that a single outlier does not hide the other agents.
+    Rows are sorted by their mean, lowest first. The colour scale of a panel ends at the 99th
+    percentile of its values, so that a single outlier does not hide the other agents.
 
     Args:
-        by_phase: ``by_phase[env][agent]`` of shape (bins,): see ``regret_by_phase``.
-        period: ``period[env]``, the season's length in steps; by default the number of bins.
+        by_phase: Mean regrets ``by_phase[env][agent]`` of shape (bins,); see ``regret_by_phase``.
+        period: Length of the season in steps, ``period[env]``; by default the number of bins.
     """
     tallest = max(len(rows) for rows in by_phase.values())
     figure, panels = _panels(list(by_phase), width=5.4, height=1.1 + 0.26 * tallest)
@@ -148,20 +148,21 @@ def profile_figure(
     *,
     agents: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw performance profiles: the share of runs above each score; higher is better.
+    """Draw performance profiles: the share of runs above each score. Higher shares are better.
 
     Args:
-        profiles: ``profiles[agent]``, each of shape (thresholds,): see
+        profiles: Bands ``profiles[agent]`` of shape (thresholds,); see
             ``statistics.performance_profile``.
-        thresholds: Shape (thresholds,).
-        agents: All agents with a style; by default those in ``profiles``.
+        thresholds: Scores, shape (thresholds,).
+        agents: All agents that receive a style; by default the agents in ``profiles``.
     """
     styles = agent_styles(agents or list(profiles))
     figure, (axes,) = _panels([""], width=6.4, height=4.2)
     for agent, band in profiles.items():
         _draw_band(axes, thresholds, band, agent, styles[agent])
     axes.set(
-        xlabel="score s (1: oracle, 0: random choice)", ylabel="share of runs with a score above s"
+        xlabel="score s (1: oracle, 0: choosing at random)",
+        ylabel="share of runs with a score above s",
     )
     axes.set_ylim(0.0, 1.02)
     _open_grid(axes)
@@ -181,7 +182,7 @@ def _open_grid(axes: Axes) -> None:
 
 
 def _legend(figure: Figure, panels: Sequence[Axes], order: Iterable[str]) -> None:
-    """Draw one legend for all panels beside them, in as many columns as required."""
+    """Draw one legend to the right of all panels, in as many columns as required."""
     lines = {line.get_label(): line for axes in panels for line in axes.get_lines()}
     agents = [agent for agent in order if agent in lines]
     room = int(figure.get_figheight() / LEGEND_LINE)
@@ -208,7 +209,7 @@ def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figu
 
 
 class NothingToDrawError(UserError):
-    """Results without the data for a figure."""
+    """Raised if results lack the data for a figure."""
 
 
 class NotebookFigure(Figure):
@@ -221,11 +222,13 @@ class NotebookFigure(Figure):
 
 
 def curves(results: Results) -> Figure:
-    """Draw mean cumulative regret over time, one panel per task, with bands from five runs on."""
+    """Draw mean cumulative regret over time, one panel per task, with bands if runs are enough."""
     runs = _all_runs(results)
     if any(len(agent_runs.t) < 2 for agents in runs.values() for agent_runs in agents.values()):
         raise NothingToDrawError(
-            "missing-steps", "curves require steps: load the store, or totals saved with points"
+            "missing-steps",
+            "the plot 'curves' needs the steps of the runs: load the store, or totals that were "
+            "saved with save_totals(path, points=...)",
         )
     bands = {
         task: {agent: mean_curve(agent_runs.regret) for agent, agent_runs in agents.items()}
@@ -243,7 +246,7 @@ def phases(results: Results) -> Figure:
     every = [agent_runs for agents in runs.values() for agent_runs in agents.values()]
     if any(len(agent_runs.t) < 2 or (np.diff(agent_runs.t) != 1).any() for agent_runs in every):
         raise NothingToDrawError(
-            "missing-steps", "phases require all steps of the runs: load the store"
+            "missing-steps", "the plot 'phases' needs all steps of the runs: load the store"
         )
     by_phase = {task: phase_rows(results, task, agents) for task, agents in runs.items()}
     periods = {task: _season_of(results, task) for task in by_phase}
@@ -251,7 +254,7 @@ def phases(results: Results) -> Figure:
 
 
 def mean_curve(regret: Array, *, resamples: int = 1000) -> Band:
-    """Return the ``curve_band`` of regret (runs, steps), without bounds for too few runs."""
+    """Return the ``curve_band`` of regret (runs, steps), with NaN bounds for too few runs."""
     return if_enough(curve_band(regret, resamples=resamples), len(regret) >= MIN_RUNS)
 
 
@@ -276,7 +279,7 @@ def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[
 
 
 def _season_of(results: Results, task: str) -> float:
-    """Return the period of a task, or 24 bins if the periods of its runs differ."""
+    """Return the period of a task, or 24 if its runs have different periods."""
     periods = set(results.periods(task).values())
     return periods.pop() if len(periods) == 1 else 24.0
 
@@ -287,7 +290,7 @@ def _by_phase(agent_runs: Curves, periods: dict[tuple[str, int], float], season:
         for name, regret in zip(agent_runs.names, agent_runs.regret, strict=True)
     ]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # phases without steps
+        warnings.simplefilter("ignore", RuntimeWarning)  # from means of phases without steps
         return np.asarray(np.nanmean(rows, axis=0))
 
 
@@ -297,10 +300,10 @@ def regret_by_phase(regret: ArrayLike, t: ArrayLike, period: float) -> Array:
     Args:
         regret: Regret of each step, shape (runs, steps).
         t: Time of each step, the same in all runs, shape (steps,).
-        period: The season's length in steps, whole or not; see ``phase_bins``.
+        period: Length of the season in steps, which need not be an integer; see ``phase_bins``.
 
     Returns:
-        Shape (bins,); NaN for bins without steps.
+        Mean regrets, shape (bins,). Bins without steps are NaN.
     """
     bins = number_of_bins(period)
     where = phase_bins(t, period)
@@ -320,8 +323,8 @@ def profiles(results: Results) -> Figure:
     if not bands:
         raise NothingToDrawError(
             "incomplete-runs",
-            "no profiles to draw: no agent has finished a run in every task; select tasks "
-            "with envs",
+            "cannot draw profiles, because no agent has finished a run in every task: select tasks "
+            "with envs=[...], or with --envs on the command line",
         )
     return profile_figure(bands, thresholds, agents=_labels(results))
 
@@ -339,7 +342,7 @@ def _folded(title: str) -> str:
 
 
 def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a mapping keyed by panel titles, which mark simulated tasks."""
+    """Return a mapping with the titles of panels as keys; these titles mark simulated tasks."""
     simulated = simulated_tasks(results)
     return {
         f"{task}, {SIMULATED}" if task in simulated else task: value
@@ -348,7 +351,7 @@ def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
-    """Return the finished runs by task and agent."""
+    """Return the regret curves of finished runs, by task and agent."""
     by_task: dict[str, dict[str, Curves]] = {}
     for task in results.tasks:
         for track in results.tracks:
@@ -357,7 +360,10 @@ def _all_runs(results: Results) -> dict[str, dict[str, Curves]]:
                 if len(runs.regret):
                     by_task.setdefault(task, {})[_label(agent, track)] = runs
     if not by_task:
-        raise NothingToDrawError("no-finished-runs", "no finished runs to draw")
+        raise NothingToDrawError(
+            "no-finished-runs",
+            "cannot draw a figure, because the selected agents have no finished run",
+        )
     return by_task
 
 
@@ -366,5 +372,5 @@ def _label(agent: str, track: str) -> str:
 
 
 def _labels(results: Results) -> list[str]:
-    """Return the labels of all agents of the sweep, so that styles ignore a selection."""
+    """Return the labels of all agents of the sweep, so that a selection does not change styles."""
     return [_label(entry["label"], entry["track"]) for entry in results.sweep.protocol["agents"]]

@@ -1,4 +1,4 @@
-"""Protocols: definitions of sweeps as data.
+"""Protocols, which define sweeps as data.
 
 A protocol is a TOML file::
 
@@ -11,13 +11,14 @@ A protocol is a TOML file::
     seconds = 60
     memory_mb = 2048
 
-An entry may also be a table: of ``envs`` ``{ id = "...", arguments = {...}, label = "...", group =
-"..." }``, of ``agents`` ``{ name = "...", settings = {...}, label = "...", track = "online" }``.
-Worlds of one group are one task of the tables, for example twelve windows of one year. The
-arguments of a world may delay its rewards: ``delay = 20`` (``specs.DELAYS``).
+An item of these lists may also be a table. In ``envs``, the table has the form ``{ id = "...",
+arguments = {...}, label = "...", group = "..." }``; in ``agents``, it has the form ``{ name =
+"...", settings = {...}, label = "...", track = "online" }``. Worlds with the same group, such as
+twelve windows of one year, form one task in the tables of results. The arguments of a world may
+also delay its rewards, for example ``delay = 20`` (see ``specs.DELAYS``).
 ``agents = "online"``, or ``"online"`` as an item of the list, stands for all agents of this package
-except generic RL. If agents require another package, ``install = "pip install ..."`` is part of the
-error message.
+except generic RL. If agents require a further package, set ``install = "pip install ..."``. The
+error message contains this command if the package is missing.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from evaluation.specs import (
     read_table,
 )
 
-if TYPE_CHECKING:  # worlds are imported only when an environment is made
+if TYPE_CHECKING:  # worlds are imported only when an environment is created
     from periodic_envs.episode import Setup
     from periodic_envs.process import Origin
 
@@ -83,17 +84,17 @@ class ProtocolTable(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Protocol:
-    """Worlds x agents x seeds, with a budget.
+    """Worlds, agents and seeds of a sweep, with the resource limits of its runs.
 
     Attributes:
-        name: The name.
+        name: Name of the protocol.
         description: One sentence on the purpose.
-        envs: The worlds.
-        agents: The agents.
-        seeds: Seeds of the runs of every agent in every world. Worlds that replay data are run on
+        envs: Worlds with their labels.
+        agents: Agents with their labels.
+        seeds: Seeds on which every agent is run in every world. Worlds that replay data are run on
             the first seed only.
-        horizon: Steps of every run (fewer if the data are shorter), or None for the defaults of
-            the worlds.
+        horizon: Number of steps of every run, reduced to the length of the data if these are
+            shorter; None for the default of each world.
         limits: Resource limits of a run.
     """
 
@@ -115,16 +116,20 @@ class Protocol:
                 if env not in worlds:
                     raise ProtocolError(
                         "unknown-environment",
-                        f"agents: {agent.label!r} has the unknown world {env!r}",
+                        f"agents: {agent.label!r} names the unknown world {env!r}; expected a "
+                        f"label from envs: {', '.join(sorted(worlds))}",
                     )
             if agent.training_steps and max(self.seeds) >= TRAINING_SEED:
                 raise ProtocolError(
-                    "reserved-seeds", f"seeds from {TRAINING_SEED:,} on are reserved for training"
+                    "reserved-seeds",
+                    f"seeds must be less than {TRAINING_SEED:,}, got {max(self.seeds)}: larger "
+                    "seeds are reserved for training",
                 )
             if agent.label in (*REFERENCE_ROWS, REFERENCES):
                 raise ProtocolError(
                     "reserved-label",
-                    f"agents: {agent.label!r} is the label of a reference row; choose another",
+                    f"agents: {agent.label!r} is the label of a reference row; choose a different "
+                    "label",
                 )
 
     @classmethod
@@ -140,9 +145,13 @@ class Protocol:
             table |= tomllib.loads(place.read_bytes().decode())
             return cls.from_dict(table)
         except FileNotFoundError:
-            raise ProtocolError("file-not-found", f"no such file: {str(name)!r}") from None
+            raise ProtocolError(
+                "file-not-found", f"the protocol file {str(name)!r} does not exist"
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ProtocolError("invalid-toml", f"{name} is not a TOML file: {error}") from error
+            raise ProtocolError(
+                "invalid-toml", f"{name} is not a valid TOML file: {error}"
+            ) from error
         except ProtocolError as error:
             if table.get("install") and isinstance(error.__cause__, UnknownAgentError):
                 raise MissingPackageError(str(name), error.__cause__, table["install"]) from error
@@ -200,10 +209,10 @@ class Protocol:
         agents: Collection[str | Mapping[str, Any]] | None = None,
         seeds: Sequence[int] | None = None,
     ) -> Protocol:
-        """Return a copy with other agents, worlds or seeds.
+        """Return a copy with different agents, worlds or seeds.
 
-        An entry is a label of this protocol, a text in the notation of the command line or, for an
-        agent, a table.
+        An item is a label of this protocol, a string in the notation of the command line or, for
+        an agent, a table.
         """
         worlds = (
             self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
@@ -229,13 +238,13 @@ class Protocol:
         return WorldSpec(entry.spec.env_id, self.arguments(entry))
 
     def seeds_of(self, entry: EnvEntry) -> tuple[int, ...]:
-        """Return the seeds of a world: only the first one if it replays data."""
+        """Return the seeds for a world: only the first seed if the world replays data."""
         origin = self.origins[entry.label]
         return self.seeds[:1] if origin is not None and origin.replay else self.seeds
 
     @cached_property
     def setups(self) -> dict[str, Setup]:
-        """Setups of the environments by label."""
+        """Setups of the environments, by label of the world."""
         try:
             return {entry.label: entry.spec.make().setup for entry in self.envs}
         except UnknownWorldError as error:
@@ -243,12 +252,12 @@ class Protocol:
 
     @property
     def origins(self) -> dict[str, Origin | None]:
-        """Origins of the data by world; None for worlds without data."""
+        """Origins of the data, by label of the world; None for worlds without data."""
         return {label: setup.origin for label, setup in self.setups.items()}
 
     @cached_property
     def data_fingerprints(self) -> dict[str, str | None]:
-        """Fingerprints of the data by world; None for worlds without data."""
+        """Fingerprints of the data, by label of the world; None for worlds without data."""
         origins = self.origins.items()
         return {label: origin.fingerprint if origin else None for label, origin in origins}
 
@@ -256,14 +265,14 @@ class Protocol:
     def hash(self) -> str:
         """SHA-256 of everything that comparable results must share.
 
-        It excludes the name and the description, and includes the version of the worlds and the
-        fingerprints of the data.
+        The hash excludes the name and the description of the protocol. It includes the version of
+        the worlds and the fingerprints of their data.
         """
         return self._hash_without("name", "description")
 
     @cached_property
     def challenge(self) -> str:
-        """SHA-256 of everything except the agents, shared by submissions of one ranking."""
+        """SHA-256 as in ``hash`` but without the agents; equal for comparable submissions."""
         return self._hash_without("name", "description", "agents")
 
     def _hash_without(self, *names: str) -> str:
@@ -287,13 +296,15 @@ def _check_labels(what: str, labels: list[str]) -> None:
         raise ProtocolError("empty-list", f"{what} must not be empty")
     label, count = Counter(labels).most_common(1)[0]
     if count > 1:
-        raise ProtocolError("repeated-label", f"{what} has {label!r} twice; entries must be unique")
+        raise ProtocolError(
+            "repeated-label", f"{what} has {label!r} {count} times; entries must be unique"
+        )
 
 
 def _pick(
     wanted: Collection[Any], entries: Sequence[Entry], make: Callable[[list[Any]], Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Yield entries selected by label or created from texts and tables."""
+    """Yield entries, either selected by label or created from a string or a table."""
     by_label = {entry.label: entry for entry in entries}
     for each in wanted:
         known = by_label.get(each) if isinstance(each, str) else None

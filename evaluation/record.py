@@ -1,7 +1,7 @@
 """Records of runs: columns of numbers, packed by the process that executes the run.
 
-Driver and store pass the bytes on unchanged. Stores are untrusted: unpacking is bounded in size and
-yields only arrays of numbers.
+The driver and the store pass the bytes on unchanged. Stores are untrusted, so unpacking limits the
+size and returns only arrays of numbers.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from evaluation.runs import Run
 from evaluation.specs import TRAINING
 
 MAX_BYTES = 2**30
-"""Maximum size of an unpacked record."""
+"""Maximum size of an unpacked record in bytes."""
 MAX_REASON_LETTERS = 2000
 LEARNED = "learned."
-"""Prefix of the columns of learned arrays in the record of a training."""
+"""Prefix of the columns of learned arrays in the record of a training run."""
 
 Columns = Mapping[str, NDArray[Any]]
 
 
 class RecordError(CodedError, ValueError):
-    """Invalid record; the message is one sentence."""
+    """Raised if a record is invalid; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Record:
 
     Attributes:
         key: Key of the run.
-        reason: Reason of a failure, or None; only printable characters.
+        reason: Reason of the failure, in printable characters; None if the run succeeded.
         packed: Columns in the format of ``pack``; empty if the run failed.
-        seconds: Duration of the run.
+        seconds: Duration of the run in seconds.
         machine: Versions and hardware of the process that executed the run.
-        sources: Hashes of the code that the run depends on.
+        sources: Hashes of the code on which the run depends.
     """
 
     key: str
@@ -67,8 +67,9 @@ class Record:
     def columns(self) -> dict[str, NDArray[Any]]:
         """Columns with one entry per step: t, action, reward, regret, seconds (of the agent).
 
-        References have t, the period, the regret of each reference and the times of changes, if
-        any. Trainings have the number of interactions, the seconds and the learned arrays.
+        References have t, the period, the regret of each reference and, if the world can change,
+        the times of changes. Training runs have the number of interactions, the seconds and the
+        learned arrays.
         """
         return unpack(self.packed) if self.packed else {}
 
@@ -84,7 +85,7 @@ class Record:
 
     @property
     def agent_seconds(self) -> float | None:
-        """Total time of the agent."""
+        """Total time of the agent in seconds, or None without such a column."""
         return self._total("seconds")
 
     def _total(self, name: str) -> float | None:
@@ -96,13 +97,15 @@ def check(columns: Columns, run: Run) -> None:
     """Check that columns are finite and complete.
 
     Raises:
-        RecordError: If a column is not, with its name.
+        RecordError: If a column has non-finite values, or if the number of steps is wrong.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sums = {name: np.add.reduce(column, None, np.float64) for name, column in columns.items()}
     for name, total in sums.items():
         if not math.isfinite(total) and not name.startswith(LEARNED):
-            raise RecordError("non-finite-values", f"the column {name!r} has non-finite values")
+            raise RecordError(
+                "non-finite-values", f"the column {name!r} has values that are not finite"
+            )
     steps = len(columns.get("t", ()))
     if run.track != TRAINING and run.horizon not in (None, steps):
         raise RecordError(
@@ -118,13 +121,17 @@ def pack(columns: Columns) -> bytes:
     """
     for name, column in columns.items():
         if column.dtype.kind not in "biuf" or column.dtype.itemsize > 8:
-            raise RecordError("not-numeric", f"{name[:40]} is not a numeric column")
+            raise RecordError(
+                "not-numeric",
+                f"the column {name[:40]!r} must contain numbers of at most 8 bytes, "
+                f"got {column.dtype}",
+            )
     plain = {name: np.array(column, order="C") for name, column in columns.items()}
     return zlib.compress(safetensors.numpy.save(plain))
 
 
 def unpack(data: bytes, *, max_bytes: int = MAX_BYTES) -> dict[str, NDArray[Any]]:
-    """Return the columns of packed bytes, which are never executed.
+    """Return the columns from packed bytes; no content is executed.
 
     Raises:
         RecordError: If the bytes are damaged, or unpack to more than ``max_bytes``.

@@ -1,7 +1,8 @@
 """Reference rows of the tables of results, computed from the world.
 
-The oracle has the least possible regret. The best fixed action is optimal without time, the best
-action per phase is optimal for a fixed season, and choosing at random is a policy without learning.
+The oracle has the smallest possible regret. The best fixed action is optimal among policies that
+ignore time, and the best action per phase is optimal if the season never changes. Choosing at
+random is a policy that does not learn.
 """
 
 from __future__ import annotations
@@ -26,20 +27,22 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
     """Return the mean reward of each step for all ``REFERENCE_ROWS``, arrays of shape (steps,).
 
     - oracle: the best action at every step.
-    - best-per-phase: in each bin of the season (``phase_bins``: one per phase of an
-      integer period) the action with the highest mean reward over the episode.
-    - best-fixed: the action with the highest mean reward over the episode.
+    - best-per-phase: for each bin of the season (see ``phase_bins``), the action with the highest
+      mean reward over all steps of the episode in this bin.
+    - best-fixed: the action with the highest mean reward over all steps of the episode.
     - uniform-random: the mean over uniformly drawn actions.
 
-    The best actions use knowledge of the entire episode: they are bounds, not agents. Finite sets
-    are exact. On a box, the worlds of this suite are linear in features of the action,
-    and so is the mean over steps: it is maximised by the optimiser of the world. Random choice is
-    integrated by Simpson's rule on 4,097 or 129 x 129 points (error at most 1e-4), and above two
-    dimensions on 8,192 Sobol points (1e-2). For other processes the mean over steps is searched on
-    the same points, with local optimisation from the best one.
+    The best actions use knowledge of the entire episode: they are bounds, not agents. Rewards are
+    exact for finite sets of actions. On a box, the mean rewards of the worlds of this package are
+    linear in features of the action, and so are their means over steps. The optimiser of the world
+    maximises these means. The mean over uniformly drawn actions is integrated by Simpson's rule on
+    4,097 points in one dimension and on 129 x 129 points in two dimensions (the error is at most
+    1e-4). Above two dimensions, 8,192 Sobol points are used (the error is at most 1e-2). For other
+    processes, the mean over steps is maximised by a search on the same points, followed by a local
+    optimisation from the best point.
 
     Args:
-        env: An environment of this suite, after ``reset``.
+        env: An environment of this package, after ``reset``.
     """
     if env.episode is None:
         raise ResetNeeded("call reset() before computing references")
@@ -62,21 +65,21 @@ def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
     """Return the regret of each step for all ``REFERENCE_ROWS``, arrays of shape (steps,).
 
     Args:
-        env: An environment of this suite, after ``reset``; see ``reference_rewards``.
+        env: An environment of this package, after ``reset``; see ``reference_rewards``.
     """
     rewards = reference_rewards(env)
-    # Negative values are rounding errors, as in the environment.
+    # Negative values are rounding errors. The environment sets them to 0, too.
     return {name: np.maximum(rewards["oracle"] - rewards[name], 0.0) for name in REFERENCE_ROWS}
 
 
 def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
     """Return the columns of the record of the references.
 
-    The columns are times, the period (at the start and after each change), regrets, and the times
-    of changes, if any.
+    The columns are the times, the period (at the start and after each change), the regret of each
+    reference and, if the world can change, the times of the changes.
 
     Args:
-        env: An environment of this suite, after ``reset``; see ``reference_rewards``.
+        env: An environment of this package, after ``reset``; see ``reference_rewards``.
     """
     regrets = reference_regrets(env)
     assert env.episode is not None
@@ -96,16 +99,16 @@ def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
 
 
 def phase_bins(t: ArrayLike, period: float) -> NDArray[np.intp]:
-    """Return the bin of the season of each time, shape (steps,).
+    """Return the bin of the season to which each time belongs, shape (steps,).
 
-    A season is divided into ``round(period)`` bins of equal length, at least one. An integer period
-    has one bin per phase; a period of 12.4 has 12 bins of 12.4/12 steps.
+    A season is divided into ``round(period)`` bins of equal length, and into at least one bin. An
+    integer period has one bin per phase. A period of 12.4 steps has 12 bins of 12.4/12 steps.
 
     >>> phase_bins([0, 1, 23, 24, 25], 24).tolist()
     [0, 1, 23, 0, 1]
     """
     bins = number_of_bins(period)
-    # The offset absorbs rounding errors: 62 is five periods of 12.4 and belongs to bin 0.
+    # The offset absorbs rounding errors: time 62 is five periods of 12.4 and belongs to bin 0.
     position = np.floor(np.asarray(t, dtype=np.float64) * bins / period + 1e-9)
     return position.astype(np.intp) % bins
 
@@ -120,8 +123,8 @@ def _landscape(
 ) -> _Arms | _Field | _Unknown:
     """Return the mean rewards of all actions at all steps of an episode.
 
-    ``best(groups)`` returns the reward at each step of the best action of the step's group, and
-    ``average()`` the mean reward over all actions at each step.
+    The result has two methods, which return one reward per step. ``best(groups)`` chooses the best
+    action for each group of steps, and ``average()`` is the mean over all actions.
     """
     if isinstance(process, FiniteProcess):
         return _Arms(process.values[process.rows[times]])
@@ -167,7 +170,7 @@ class _Field:
 
 @dataclass(frozen=True)
 class _Unknown:
-    """Box with rewards that can only be evaluated."""
+    """Box with rewards of unknown form, which can be evaluated at given actions and times."""
 
     process: RewardProcess
     dim: int
@@ -183,7 +186,7 @@ class _Unknown:
         return chosen
 
     def _climb(self, start: Array, times: NDArray[np.int64]) -> Array:
-        """Return the rewards at given times of the locally optimal action near a start."""
+        """Return the rewards of the locally optimal action near a start, at given times."""
         from scipy.optimize import minimize  # slow to import, rarely required
 
         def rewards(action: Array) -> Array:
@@ -219,11 +222,12 @@ def _grid(dim: int) -> tuple[Array, Array]:
         from scipy.stats import qmc  # slow to import, rarely required
 
         sobol: Array = qmc.Sobol(dim, scramble=False).random_base2(13)
-        # Shifted to the centres of their cells: unscrambled points lie on the lower edges.
+        # The points are shifted from the lower edges of their cells to the centres.
         points = 2.0 * (sobol + 0.5 / len(sobol)) - 1.0
         return points, np.full(len(points), 1.0 / len(points))
     size = 4097 if dim == 1 else 129
     axis = np.linspace(-1.0, 1.0, size)
+    # The weights of Simpson's rule are proportional to 1, 4, 2, 4, ..., 2, 4, 1.
     simpson = np.resize([2.0, 4.0], size)
     simpson[[0, -1]] = 1.0
     simpson /= simpson.sum()

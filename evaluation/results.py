@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from evaluation.tables import ResultsTable
 
 UNIFORM = "uniform-random"
-"""Reference row of choosing at random."""
+"""Name of the reference row for choosing at random."""
 RUN = ["env", "agent", "track", "seed"]
 """Columns that identify a run."""
 COMPARED = ("regret", "runs", "difference", "p_value")
-"""Columns of a comparison."""
+"""Keys of the columns of a comparison."""
 Regrets = dict[str, dict[tuple[str, int], float]]
 """Total regrets in a task, by agent or reference row, then by world and seed."""
 
 
 class RunSource(Protocol):
-    """Interface to finished runs of a store, of saved totals or of an edition."""
+    """Interface of a source of finished runs: a store, saved totals or an edition."""
 
     @property
     def sweep(self) -> StoredSweep:
@@ -55,13 +55,13 @@ class RunSource(Protocol):
         """Return the finished runs with their totals, ordered by world, track, agent and seed."""
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the columns of a run, or an empty dictionary if it failed."""
+        """Return the columns of a run, or an empty dictionary if the run failed."""
 
     def size(self) -> int:
         """Return the number of runs, finished or not."""
 
     def machines(self) -> list[dict[str, Any]]:
-        """Return the machines that the runs were computed on."""
+        """Return the machines on which the runs were computed."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Scores:
     """Scores of the agents that have finished a run of every task.
 
     Attributes:
-        agents: Their labels, in the protocol's order.
-        tasks: Tasks with scores: those in which choosing at random has regret.
-        values: Scores on the common runs of all agents, shape (agents, runs, tasks), with the same
-            number of runs in every task.
+        agents: Labels of the agents, in the order of the protocol.
+        tasks: Tasks that have scores, which are the tasks where choosing at random has regret.
+        values: Scores on the common runs of all agents, shape (agents, runs, tasks). The number of
+            runs is the same for every task.
     """
 
     agents: list[str]
@@ -96,13 +96,13 @@ def scores_of(regrets: Mapping[str, Regrets], agents: Sequence[str]) -> Scores:
     if not columns or min(column.shape[1] for column in columns) == 0:
         return Scores([], [], np.zeros((0, 0, 0)))
     count = min((c.shape[1] for c in columns if c.shape[1] > 1), default=1)
-    # A task with a single run has no variance: the run is repeated as often as required.
+    # The only run of a task is repeated to fill the array; the task then has no variance.
     equal = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
     return Scores(complete, list(scored), np.stack(equal, axis=2))
 
 
 def common_runs(regrets: Regrets, agents: Sequence[str]) -> Array:
-    """Return regrets (agents, runs) on the common finished runs of agents."""
+    """Return the regrets of agents on their common finished runs, shape (agents, runs)."""
     runs = sorted(set.intersection(*(set(regrets[agent]) for agent in agents)))
     return np.array([[regrets[agent][run] for run in runs] for agent in agents])
 
@@ -112,9 +112,9 @@ class Curves:
     """Regret curves of one agent in one task.
 
     Attributes:
-        names: World and seed of each run, which pair the runs of different agents.
-        t: Times, shape (steps,).
-        regret: Shape (runs, steps).
+        names: World and seed of each run, by which runs of different agents are paired.
+        t: Times of the steps, shape (steps,).
+        regret: Regret of each step, shape (runs, steps).
     """
 
     names: list[tuple[str, int]]
@@ -125,20 +125,20 @@ class Curves:
 class Results:
     """Results of a sweep, returned by ``evaluation.run`` and ``evaluation.load``.
 
-    ``print`` displays all tables as text, a notebook displays them as HTML.
+    ``print`` displays all tables as text, and a notebook displays them as HTML.
 
     Args:
-        source: Runs of a store, of saved totals or of an edition.
-        agents: Labels of the agents to include; by default all.
-        tasks: Tasks to include; by default all.
+        source: Source of the runs: a store, saved totals or an edition.
+        agents: Labels of the agents to include; by default all agents.
+        tasks: Tasks to include; by default all tasks.
 
     Attributes:
         source: Source of the runs.
         sweep: Protocol, hash and data of the sweep.
-        runs: Finished runs except trainings; failed ones have a ``reason``.
-        trainings: Finished trainings.
-        tasks: Worlds of each task, in the order of the protocol.
-        entries: Agents of the protocol, as plain data.
+        runs: Finished runs, without training runs. Failed runs have a ``reason``.
+        trainings: Finished training runs.
+        tasks: Worlds of each included task, in the order of the protocol.
+        entries: Included agents of the protocol, as plain data.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class Results:
 
     @property
     def tracks(self) -> list[str]:
-        """Tracks with agents."""
+        """Tracks of the included agents."""
         return list(dict.fromkeys(entry["track"] for entry in self.entries))
 
     def agents(self, track: str = "online") -> list[str]:
@@ -182,7 +182,7 @@ class Results:
 
     @property
     def failures(self) -> list[StoredRun]:
-        """Failed runs, with a ``reason`` each."""
+        """Failed runs, each with a ``reason``."""
         return [run for run in (*self.trainings, *self.runs) if run.reason is not None]
 
     @property
@@ -214,8 +214,8 @@ class Results:
         """Return the results of some agents in some tasks.
 
         Args:
-            agents: Labels of the agents to include; by default all.
-            envs: Names of the tasks to include, as in tables; by default all.
+            agents: Labels of the agents to include; by default all agents.
+            envs: Names of the tasks to include, as in tables; by default all tasks.
 
         Raises:
             ValueError: If an agent or a task is unknown.
@@ -264,9 +264,10 @@ class Results:
         return regrets
 
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
-        """Return total regrets of a task, with a row per run and a column per agent and reference.
+        """Return the total regrets in a task, with one row per run and one column per agent.
 
-        Rows are indexed by world and seed; unfinished runs are NaN.
+        The reference rows are further columns. Rows are indexed by world and seed. Unfinished runs
+        are NaN.
         """
         check_known("task", task, self.tasks)
         check_known("track", track, TRACKS)
@@ -274,7 +275,7 @@ class Results:
         return pd.DataFrame({name: runs[name] for name in names if name in runs}).sort_index()
 
     def runs_of(self, agent: str, track: str, task: str | None = None) -> list[StoredRun]:
-        """Return the successful runs of an agent in one task or in all."""
+        """Return the successful runs of an agent in one task, or in all tasks by default."""
         envs = self._task_of if task is None else self.tasks[task]
         return [run for run in self._runs_of[agent, track] if run.env in envs]
 
@@ -285,7 +286,10 @@ class Results:
         return self._scores[track]
 
     def training(self, task: str, agent: str) -> tuple[int, float] | None:
-        """Return the maximum interactions and seconds of an agent's trainings in a task."""
+        """Return the maximum interactions and seconds over an agent's training runs in a task.
+
+        The result is None if the agent has no successful training run.
+        """
         trainings = [
             run
             for run in self.trainings
@@ -298,10 +302,10 @@ class Results:
 
     @cached_property
     def change_costs(self) -> pd.DataFrame:
-        """Costs of changes with one row per run: task, columns of ``RUN``, and costs.
+        """Costs of the changes of worlds, with one row per run.
 
-        Only runs in worlds that change are included. See ``evaluation.statistics.ChangeCosts`` for
-        the costs.
+        The columns are the task, the columns of ``RUN``, and the costs in
+        ``evaluation.statistics.ChangeCosts``. Only runs in worlds that change are included.
         """
         saved = getattr(self.source, "change_costs", None)
         costs = self._computed_costs() if saved is None else saved
@@ -340,7 +344,7 @@ class Results:
     def curves(self, task: str, agent: str, track: str = "online") -> Curves:
         """Return the regret curves of an agent, or of a reference row in the track "references".
 
-        If the worlds of a task differ in length, the curves are truncated to the shortest.
+        If the worlds of a task differ in length, the curves are truncated to the shortest length.
         """
         check_known("task", task, self.tasks)
         check_known("track", track, (*TRACKS, REFERENCES))
@@ -396,7 +400,8 @@ class Results:
         """Return a table with one row per task and agent, reference rows last.
 
         Args:
-            baseline: An agent of the track or a reference row; adds paired differences from it.
+            baseline: Agent of the track, or reference row. The table then includes paired
+                differences from it.
             track: Track of the agents: "online" or "pretrained".
         """
         from evaluation.tables import task_table
@@ -410,12 +415,13 @@ class Results:
     def overall(self, *, baseline: str | None = None, track: str = "online") -> ResultsTable:
         """Return a table with one row per agent over all tasks, best first.
 
-        Only agents with a finished run in every task are ranked, on their common runs, with the
-        same number of runs in every task. To rank other agents, select their tasks:
-        ``results.select(envs=[...]).overall()``.
+        Only agents with a finished run in every task are ranked. The ranking uses the runs that
+        these agents have in common, and the same number of runs in every task. To rank other
+        agents, select their tasks: ``results.select(envs=[...]).overall()``.
 
         Args:
-            baseline: An agent of the track; adds the probability of being better than it.
+            baseline: Agent of the track. The table then includes the probability of being better
+                than this agent.
             track: Track of the agents: "online" or "pretrained".
         """
         from evaluation.tables import overall_table
@@ -430,15 +436,16 @@ class Results:
     ) -> ResultsTable:
         """Return differences on common runs, with 95 % intervals and p-values.
 
-        ``compare("gp-ucb")`` compares every agent of a track with GP-UCB, with p-values corrected
-        for the number of agents. ``compare("ppo, trained", "gp-ucb")`` is the first minus the
-        second, of any tracks, as in ``periodic-gp compare``.
+        ``compare("gp-ucb")`` compares every agent of a track with GP-UCB. The p-values are
+        corrected for the number of agents. ``compare("ppo, trained", "gp-ucb")`` returns the regret
+        of the first agent minus the regret of the second, like the command ``periodic-gp compare``.
+        The two agents may belong to different tracks.
 
         Args:
-            agent: The agent or reference row that the others are compared with; with ``other``, the
-                first of the two.
-            other: The agent or reference row to subtract from ``agent``.
-            track: Track of the agents, "online" or "pretrained"; ignored with ``other``.
+            agent: Agent or reference row with which all others are compared. If ``other`` is given,
+                the first of the two agents.
+            other: Agent or reference row whose regret is subtracted from that of ``agent``.
+            track: Track of the agents, "online" or "pretrained"; ignored if ``other`` is given.
         """
         from evaluation.tables import pair_table
 
@@ -480,16 +487,16 @@ class Results:
         agents: Collection[str] | None = None,
         envs: Collection[str] | None = None,
     ) -> Figure:
-        """Return a figure, displayed in notebooks; ``savefig`` writes it to a file.
+        """Return a figure, which notebooks display and ``savefig`` writes to a file.
 
-        Curves and profiles have 95 % bands if there are at least five runs, counted over all tasks
-        in profiles.
+        Curves have 95 % bands if there are at least five runs. Profiles pool the runs of all tasks,
+        so they have bands for fewer runs per task.
 
         Args:
             kind: "curves" (regret over time), "phases" (regret by phase of the season) or
                 "profiles" (share of runs above each score).
-            agents: Labels of the agents to draw; by default all.
-            envs: Names of the tasks to draw, as in tables; by default all.
+            agents: Labels of the agents to draw; by default all agents.
+            envs: Names of the tasks to draw, as in tables; by default all tasks.
         """
         from evaluation.plots import FIGURES
 
@@ -497,9 +504,9 @@ class Results:
         return FIGURES[kind](self.select(agents=agents, envs=envs))
 
     def to_html(self, path: Path | str) -> Path:
-        """Write a page of all results, with the plotting library beside it; return its path.
+        """Write an HTML page of all results and return its path.
 
-        The page works offline.
+        The plotting library is written to the same folder, so that the page works offline.
 
         Raises:
             OSError: If the files cannot be written.
@@ -510,15 +517,15 @@ class Results:
         return write_page(path, store_content(self))
 
     def to_latex(self, *, baseline: str | None = None, track: str = "online") -> str:
-        """Return the table of all tasks in LaTeX, in the style of the package booktabs."""
+        """Return the table of all tasks as LaTeX code, in the style of the package booktabs."""
         return self.table(baseline=baseline, track=track).content.latex()
 
     def save_totals(self, path: Path | str, *, points: int = 0) -> None:
         """Write totals per run to a Parquet file for ``evaluation.load``.
 
         Args:
-            path: The file.
-            points: Number of points of each curve to save; curves cannot be drawn without points.
+            path: Path of the file.
+            points: Number of points to save of each curve. Without points, curves cannot be drawn.
         """
         from evaluation.saved import save_totals
 
@@ -527,8 +534,8 @@ class Results:
     def save_steps(self, path: Path | str) -> int:
         """Write all steps to a .parquet or .csv file and return the number of rows.
 
-        Actions are numbers if all actions of the sweep are numbers, otherwise lists of numbers,
-        encoded as JSON in CSV files.
+        Actions are written as numbers if all actions of the sweep are numbers, and otherwise as
+        lists of numbers. In CSV files, lists are encoded as JSON.
         """
         from evaluation.saved import save_steps
 
@@ -543,8 +550,8 @@ def load(path: Path | str, sweep: str | int | None = None) -> Results:
     """Load results from a file.
 
     Args:
-        path: A store, or a Parquet file of ``Results.save_totals``.
-        sweep: Name or number of a sweep of the store; by default the last one.
+        path: Path of a store, or of a Parquet file that ``Results.save_totals`` has written.
+        sweep: Name or number of a sweep in the store; by default the last sweep.
 
     Raises:
         StoreError: If the file is missing or invalid.
@@ -561,19 +568,19 @@ def load(path: Path | str, sweep: str | int | None = None) -> Results:
 def _known(
     argument: str, what: str, chosen: Collection[str] | None, every: Collection[str]
 ) -> Collection[str]:
-    """Return the selected names, checked, or all by default."""
+    """Return the chosen names after validation, or all names if ``chosen`` is None."""
     if chosen is None:
         return list(every)
     names = require_list(argument, chosen)
     if not names:
-        raise ValueError(f"{argument} must not be empty: omit it to select all")
+        raise ValueError(f"{argument} must not be empty: omit {argument} to select all")
     for name in names:
         check_known(what, name, every)
     return names
 
 
 def ms_per_step(run: StoredRun) -> float:
-    """Return the agent's own time per step in milliseconds."""
+    """Return the mean time per step that the agent needed in a run, in milliseconds."""
     return 1e3 * (run.agent_seconds or 0.0) / max(run.steps, 1)
 
 

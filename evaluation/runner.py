@@ -1,4 +1,4 @@
-"""Runner of protocols, which executes only runs that are not in the store."""
+"""Runner of protocols. Only runs that are not in the store are executed."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Progress:
 
     Attributes:
         runs: Number of runs of the protocol.
-        done: Number of finished runs, including earlier calls.
-        failed: Number of failed runs among these.
-        run: The run that finished last, None at the start.
-        record: Record of that run.
+        done: Number of finished runs, including those of earlier calls.
+        failed: Number of finished runs that failed.
+        run: The run that finished last; None at the start.
+        record: Record of the run that finished last; None at the start.
     """
 
     runs: int
@@ -69,22 +69,29 @@ def run(
     """Run a protocol and return its results.
 
     Args:
-        protocol: A protocol, the name of a built-in one, or a TOML file.
-        agents: Agents instead of the protocol's: its labels, the notation of the command line, an
-            ``AgentSpec``, or a class. To pass settings, use ``functools.partial(MyAgent,
-            epsilon=0.1)``; for a track or a training, a table as in a protocol, ``{"name": MyAgent,
-            "track": "pretrained", "training_steps": 6400}``.
-        envs: Worlds instead of the protocol's: its labels, or the notation of the command line.
-        seeds: Seeds instead of the protocol's: "0:20" for twenty, or a list of numbers.
-        store: Store of results; None for a store in memory. Finished runs in it are not repeated.
-        workers: Number of worker processes, by default one per core; 0 for the current process.
-        dask: ``tcp://host:port`` of a Dask scheduler, or "local", instead of processes.
+        protocol: A protocol, the name of a built-in protocol, or the path of a TOML file.
+        agents: Agents that replace those of the protocol. Each is a label of the protocol, an agent
+            in the notation of the command line, an ``AgentSpec``, or a class. To pass settings to a
+            class, use ``functools.partial(MyAgent, epsilon=0.1)``. To set a track or a training,
+            use a table as in a protocol, such as ``{"name": MyAgent, "track": "pretrained",
+            "training_steps": 6400}``.
+        envs: Worlds that replace those of the protocol. Each is a label of the protocol, or a world
+            in the notation of the command line.
+        seeds: Seeds that replace those of the protocol: "0:20" for twenty seeds, or a list of
+            numbers.
+        store: Store of results, or its path; None for a store in memory. Runs that the store
+            contains are not repeated.
+        workers: Number of worker processes, by default one per core. With 0, all runs are executed
+            in the current process.
+        dask: Address of a Dask scheduler, ``tcp://host:port``, or "local" for a Dask cluster on
+            this machine. The cluster then replaces the worker processes.
         retry_failed: Repeat runs that failed before.
         isolation: "none" for agents in the process of the world, or "sandbox" for untrusted agents.
-            A sandbox starts Python for every run and takes about 0.1 ms per step.
+            With a sandbox, Python is started for every run, and a step takes about 0.1 ms longer.
         references: Compute the reference rows (oracle, best fixed action, ...).
-        on_progress: Called with the progress at the start and after every run. By default, print
-            progress in notebooks only, and warn at the end if runs have failed.
+        on_progress: Function that is called with the progress at the start and after every run. By
+            default, progress is printed in notebooks only, and a warning is issued at the end if
+            runs have failed.
 
     Raises:
         ValueError: If an argument is invalid.
@@ -113,8 +120,8 @@ def run(
         first = results.failures[0]
         warnings.warn(
             f"{len(results.failures):,} of {results.size:,} runs failed, the first of them "
-            f"{first.agent} in {first.env}, seed {first.seed}: {first.reason}; all are in "
-            ".failures",
+            f"{first.agent} in {first.env}, seed {first.seed}: {first.reason}; all failed runs are "
+            "in the attribute .failures of the results",
             stacklevel=2,
         )
     return results
@@ -128,7 +135,7 @@ def _chosen(
     *,
     trusted: bool,
 ) -> Protocol:
-    """Return the checked protocol, with its agents, worlds and seeds replaced if given."""
+    """Return the protocol after validation, with the given agents, worlds and seeds."""
     if not isinstance(protocol, Protocol):
         if not isinstance(protocol, str | os.PathLike):
             rule = (
@@ -152,7 +159,7 @@ def _chosen(
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
-    """Return the stored, packed records of the trainings of runs."""
+    """Return the packed records of stored training runs that some runs require, by key."""
     needed = {run.training for run in runs if run.training is not None}
     return {key: packed for key in needed if (packed := store.packed(key)) is not None}
 
@@ -163,7 +170,7 @@ def execute_all(
     workers: int | None = None,
     on_progress: Callable[[Progress], object] = lambda progress: None,
 ) -> dict[str, Record]:
-    """Execute runs and their trainings in processes; return records by key."""
+    """Execute runs, including training runs, in worker processes; return records by key."""
     records: dict[str, Record] = {}
     failed = 0
     on_progress(Progress(len(runs), 0, 0))
@@ -178,12 +185,12 @@ def execute_all(
 def _records(
     executor: Executor | InProcess, runs: Collection[Run], trained: dict[str, bytes]
 ) -> Iterator[Record]:
-    """Execute trainings, then the other runs; yield records.
+    """Execute the training runs, then the other runs; yield their records.
 
     Args:
         executor: Executor of the runs.
         runs: Runs to execute.
-        trained: Packed records of finished trainings, by key.
+        trained: Packed records of finished training runs, by key. New records are added.
     """
     for record in dispatch(executor, (run for run in runs if run.track == TRAINING)):
         if record.reason is None:
@@ -201,7 +208,7 @@ def _records(
 
 
 def dispatch(executor: Executor | InProcess, runs: Iterable[Run]) -> Iterator[Record]:
-    """Execute runs; yield records in order of completion."""
+    """Execute runs; yield their records in order of completion."""
     if isinstance(executor, InProcess):
         yield from map(execute, runs)
         return
@@ -218,7 +225,7 @@ def dispatch(executor: Executor | InProcess, runs: Iterable[Run]) -> Iterator[Re
 
 
 def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> Executor | InProcess:
-    if workers is not None:  # by default one per core
+    if workers is not None:  # None stands for one worker per core
         whole("workers", workers, 0)
     if not runs or (dask is None and workers == 0):
         return InProcess()
@@ -227,8 +234,8 @@ def _executor(workers: int | None, dask: str | None, runs: Collection[Run]) -> E
             raise ProtocolError(
                 "not-importable",
                 f"{run.world.env_id} is defined in this script or notebook, which worker processes "
-                "do not import: define it in a separate file and import that, or run with "
-                "workers=0",
+                "do not import: define the world in a separate file and import this file, or run "
+                "with workers=0",
             )
     if dask is not None:
         from evaluation.cluster import Dask

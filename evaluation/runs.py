@@ -22,7 +22,7 @@ from evaluation.specs import (
     module_of,
 )
 
-if TYPE_CHECKING:  # workers need no protocol
+if TYPE_CHECKING:  # workers do not import protocols
     from evaluation.protocol import Protocol
 
 
@@ -31,22 +31,24 @@ class Run:
     """Definition of a run, as plain data that can be sent to workers.
 
     Attributes:
-        key: SHA-256 of everything that the result depends on; its key in the store.
+        key: SHA-256 of everything that the result depends on. The store uses it as the key.
         env: Label of the world.
         agent: Label of the agent, or ``REFERENCES``.
         track: Track of the agent.
         seed: Seed of the world and, independently, of the agent.
-        world: The world.
-        agent_spec: The agent, or None for the references.
+        world: World with its arguments.
+        agent_spec: Agent with its settings, or None for the references.
         limits: Resource limits.
-        data: Fingerprint of the world's data, or None.
+        data: Fingerprint of the world's data, or None for a world without data.
         sources: Hashes of the code that the result depends on.
-        world_module: Module of a third-party world, imported by workers.
-        made_here: Pickled agent, if it is defined in a notebook or script.
-        training_steps: Interactions of a training, which is a run of the track ``TRAINING``.
-        training: Key of the training that the agent depends on, or None.
-        learned: Packed record of that training, once available.
-        agent_seed: Seed of the agent, if it must not reveal that of the world; None for ``seed``.
+        world_module: Module of a third-party world, which workers import; otherwise empty.
+        made_here: Pickled agent, if it is defined in a notebook or script; otherwise empty.
+        training_steps: Number of interactions if the run is a training (track ``TRAINING``);
+            otherwise 0.
+        training: Key of the training run that the agent depends on, or None.
+        learned: Packed record of this training run, once it is available; otherwise None.
+        agent_seed: Separate seed of the agent, which does not reveal the seed of the world; None
+            to use ``seed``.
         isolation: "sandbox", or "none" for an agent in the process of the world.
         horizon: Number of steps, or None if unknown.
     """
@@ -72,7 +74,7 @@ class Run:
 
 
 def runs_of(protocol: Protocol) -> list[Run]:
-    """Return all runs of a protocol: trainings first, then ordered by seed."""
+    """Return all runs of a protocol: first the training runs, then the others, ordered by seed."""
     references = AgentEntry(REFERENCES, AgentSpec(REFERENCES), REFERENCES)
     trainings: list[Run] = []
     runs: list[tuple[int, Run]] = []
@@ -118,19 +120,19 @@ def _sources(protocol: Protocol, entry: EnvEntry, agent_spec: AgentSpec | None) 
 
 
 def _training(protocol: Protocol, run: Run, steps: int) -> Run:
-    """Return the training of an agent for a world, on other seeds."""
+    """Return the training run of an agent for a world, on seeds reserved for training."""
     origin = protocol.origins[run.env]
     if origin is not None and origin.replay:
         raise ProtocolError(
             "untrainable-environment",
-            f"{run.agent!r} cannot be trained in {run.env!r}: it replays data, so no "
-            "other worlds of its kind exist",
+            f"{run.agent!r} cannot be trained in {run.env!r}: this world replays data, so no "
+            "other worlds of the same kind exist",
         )
     if run.world.delay:
         raise ProtocolError(
             "untrainable-environment",
-            f"{run.agent!r} cannot be trained in {run.env!r}: delayed rewards are not "
-            "supported in trainings",
+            f"{run.agent!r} cannot be trained in {run.env!r}: training does not support "
+            "delayed rewards",
         )
     limits = msgspec.structs.replace(run.limits, seconds=run.limits.training_seconds)
     training = replace(run, track=TRAINING, training_steps=steps, limits=limits)
@@ -138,7 +140,7 @@ def _training(protocol: Protocol, run: Run, steps: int) -> Run:
 
 
 def with_key(run: Run) -> Run:
-    """Return a copy of a run with its key, which excludes labels and limits."""
+    """Return a copy of a run with its key, which does not depend on labels or limits."""
     content: dict[str, Any] = {
         "world": [run.world.env_id, run.world.arguments, run.data],
         "agent": [run.agent_spec.name, run.agent_spec.settings] if run.agent_spec else REFERENCES,

@@ -1,10 +1,11 @@
-"""Sandbox for untrusted agents: bubblewrap (``bwrap``) around a new interpreter.
+"""Sandbox for untrusted agents: a new Python process inside bubblewrap (``bwrap``).
 
-The world, its seed and the regret stay in the worker; the agent's process (``sandboxed.py``)
-receives the problem and observations and answers with actions, one line of JSON each. It has
-separate namespaces (user, pid, mount, ipc, network, host name), no privileges, a read-only system
-and Python environment, an empty home and ``/tmp`` in memory, no files of the user except its own
-code, and no environment variables except those that select BLAS kernels. It ends with its worker.
+The world, its seed and the regret stay in the worker. The agent's process (``sandboxed.py``) first
+receives the problem. It then receives observations and answers with actions; each message is one
+line of JSON. The process has separate namespaces (user, pid, mount, ipc, network, host name), no
+privileges, a read-only system and Python environment, and an empty home and ``/tmp`` in memory. It
+sees no files of the user except the agent's code, and inherits no environment variables except
+those that select BLAS kernels. The process is killed when its worker ends.
 """
 
 from __future__ import annotations
@@ -34,19 +35,20 @@ from evaluation.keys import OURS, ROOT
 from evaluation.play import Arrived
 
 DID_NOT_START = "the sandbox did not start"
-"""Prefix of the reason of a run that failed before the agent was created."""
+"""Prefix of the failure reason of a run whose sandbox did not start."""
 MAX_TEMPORARY_BYTES = 2**26
-"""Size limit of the agent's ``/tmp``, and of its home."""
+"""Size limit of the agent's ``/tmp`` and of its home, each."""
 MAX_ANSWER_BYTES = 2**20
+"""Maximum length of an answer of the agent's process."""
 _HOME = "/home/agent"
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = (
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
     *("/etc/localtime", "/sys/devices/system/cpu"),
 )
-"""System files read by the linker, for time zones, and to count processors."""
+"""System files for the linker, for the time zone, and for the number of processors."""
 _BLAS = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")
-"""Variables that affect rounding, so that agents compute the same results in a sandbox."""
+"""Variables that affect rounding. The sandbox keeps them, so that results do not differ."""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _NAMESPACES = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"),
@@ -55,27 +57,27 @@ _NAMESPACES = (
 
 
 class SandboxError(Exception):
-    """Sandbox that did not start; the message begins with ``DID_NOT_START``."""
+    """Raised if the sandbox does not start; the message begins with ``DID_NOT_START``."""
 
 
 class AgentFailedError(Exception):
-    """Agent that raised an error or whose process ended; the message is the reason."""
+    """Raised if the agent raises an error or its process ends; the message is the reason."""
 
 
 class SandboxedAgent:
-    """Agent in a sandbox, a ``Player`` for ``play``.
+    """Agent in a sandbox, with the interface ``Player`` of ``play``.
 
     Attributes:
-        agent: None, since the agent is in another process.
-        seconds: Time of each answer, measured by the worker.
+        agent: None, since the agent runs in another process.
+        seconds: Seconds for each decision, including its updates, as measured by the worker.
 
     Args:
-        spec: The agent.
-        problem: Information for the agent.
+        spec: Agent with its settings.
+        problem: Information about the world that is available to the agent.
         rng: Random generator of the agent.
-        learned: Arrays learned in its training, if any.
-        memory_mb: Memory limit in addition to the usage of the interpreter.
-        code: Pickled class, if it is defined in a notebook or script.
+        learned: Arrays learned in the agent's training, if any.
+        memory_mb: Memory limit of the agent, in addition to the memory of the interpreter.
+        code: Pickled class, if it is defined in a notebook or script; otherwise empty.
     """
 
     agent: Agent | None = None
@@ -97,14 +99,14 @@ class SandboxedAgent:
         weakref.finalize(self, _end, self._process)
         if self._line() != b"started\n":
             raise SandboxError(": ".join([DID_NOT_START, *self._last_words()]))
-        # Pickle is safe in this direction only.
+        # Pickle is safe only in this direction: the worker never unpickles what the agent sends.
         self._write(pickle.dumps((spec, problem, rng, learned, memory_mb, code)))
         self._answer()
 
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
         """Send rewards and the next observation; return the action."""
         values = None if observation is None else observation.tolist()
-        # Each answer must repeat the random token of its question, so it cannot be sent early.
+        # Each answer must repeat the random token of its request, so it cannot be sent early.
         self._token = secrets.token_hex(8)
         start = time.perf_counter()
         self._write(json.dumps([arrived, values, self._token]).encode() + b"\n")
@@ -135,7 +137,7 @@ class SandboxedAgent:
     def _write(self, data: bytes) -> None:
         stdin = self._process.stdin
         assert stdin is not None
-        with contextlib.suppress(OSError):  # reading reports that the process ended
+        with contextlib.suppress(OSError):  # the next read reports that the process ended
             stdin.write(data)
             stdin.flush()
 
@@ -147,15 +149,15 @@ class SandboxedAgent:
     def _answer(self) -> Any:
         line = self._line()
         if not line:
-            raise AgentFailedError("the agent's process ended")
+            raise AgentFailedError("the agent's process ended without an answer")
         with contextlib.suppress(ValueError):
             match json.loads(line):
                 case ["action", action, self._token]:
                     return action
                 case ["action", _, str()]:
-                    raise AgentFailedError("the agent's process answered before the question")
+                    raise AgentFailedError("the agent's process answered before the request")
                 case ["error", str(reason)]:
-                    # A forged prefix would hide the failure of the agent.
+                    # A reason with a forged prefix would count as a failure of the sandbox.
                     forged = reason.startswith(DID_NOT_START)
                     raise AgentFailedError(f"the agent reports: {reason}" if forged else reason)
         raise AgentFailedError("the agent's process gave an invalid answer")
@@ -166,11 +168,11 @@ class SandboxedAgent:
 
 
 def own_python(code: str, *, folders: Sequence[str] = ()) -> list[str]:
-    """Return the command of a Python process that ignores the current folder.
+    """Return the command of a Python process that does not import from the current folder.
 
     Args:
-        code: Code to run; ``sys`` is imported.
-        folders: Folders appended to ``sys.path``.
+        code: Code to run; it may use ``sys``, which is imported before.
+        folders: Further folders that are appended to ``sys.path``.
     """
     path = f"import sys; sys.path += {[ROOT, *folders]!r}; "
     return [sys.executable, "-I", "-B", "-c", path + code]
@@ -183,16 +185,16 @@ def available() -> bool:
 
 @functools.cache
 def why_not() -> str:
-    """Return the reason why sandboxes do not work, with a remedy; empty if they do."""
+    """Return the reason why sandboxes do not work, with a remedy; an empty string if they work."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        return "bubblewrap is not installed (the command bwrap; package bubblewrap in Debian)"
+        return "bubblewrap is not installed (its command is bwrap, its Debian package bubblewrap)"
     command = [bwrap, *_NAMESPACES, *_mounts([]), "--", sys.executable, "-I", "-c", ""]
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
     if not done.returncode:
         return ""
     reason = ": ".join([DID_NOT_START, *done.stderr.strip().splitlines()[-1:]])
-    return f"{reason} (bubblewrap 0.8 and user namespaces are required)"
+    return f"{reason} (bubblewrap 0.8 or newer and user namespaces are required)"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -205,7 +207,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _located(spec: AgentSpec) -> AgentSpec:
-    """Return the spec of an agent with an absolute file name."""
+    """Return the spec of an agent, with an absolute path if the agent is defined in a file."""
     place, colon, attribute = spec.name.partition(":")
     if not place.endswith(".py"):
         return spec
@@ -213,7 +215,7 @@ def _located(spec: AgentSpec) -> AgentSpec:
 
 
 def _own_places(spec: AgentSpec) -> list[str]:
-    """Return the file or the package folders of a third-party agent."""
+    """Return the file or the package folders of a third-party agent; none for other agents."""
     place = place_of(spec.name).partition(":")[0]
     if place.endswith(".py"):
         return [place]
@@ -241,7 +243,7 @@ def _mounts(own: Iterable[str]) -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev")
     for place in _outermost([*_environment(), *own]):
         yield from ("--ro-bind", place, place)
-    # Root in a user namespace could otherwise write files of root, such as /proc/sys.
+    # Otherwise, root in the user namespace could write to files of root, such as /proc/sys.
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)
     yield from ("--clearenv", "--chdir", _HOME)
@@ -254,18 +256,19 @@ def _mounts(own: Iterable[str]) -> Iterator[str]:
 
 @functools.cache
 def _environment() -> tuple[str, ...]:
-    """Return the folders that an isolated Python imports from."""
+    """Return the files and folders that an isolated Python process needs."""
     printed = subprocess.run(
         own_python("print(*sys.path, sep='\\n')"), capture_output=True, text=True, check=False
     )
     folders = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
+    # Only the packages of the project are visible, not the other files in its folder.
     folders |= set(printed.stdout.splitlines()) - {ROOT}
     folders |= {f"{ROOT}/{package}" for package in OURS} | set(_links(sys.executable))
     return tuple(filter(os.path.exists, folders))
 
 
 def _outermost(places: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that are in no other path and in no system folder."""
+    """Yield the paths that are neither inside another of these paths nor inside a system folder."""
     seen = list(_SYSTEM)
     for place in sorted(places):
         if not any(place == outer or place.startswith(f"{outer}/") for outer in seen):

@@ -1,6 +1,7 @@
-"""Process of the agent in a sandbox, without world, seed and regret.
+"""Process of the agent in a sandbox, without access to the world, the seed or the regret.
 
-It reads questions of the worker, calls the agent, and answers with one line of JSON.
+The process reads requests from the worker, calls the agent, and answers each request with one line
+of JSON.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ MAX_OPEN_FILES, MAX_PROCESSES = 256, 4096
 
 
 def main() -> None:
-    """Create the agent and answer questions of the worker until the pipe is closed."""
+    """Create the agent and answer requests from the worker until the pipe is closed."""
     questions = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):  # output of the agent must not mix with answers
+    for standard in (0, 1, 2):  # text that the agent prints must not mix with answers
         os.dup2(nowhere, standard)
 
     def answer(*parts: Any) -> None:
         answers.write(json.dumps(parts, default=lambda odd: repr(odd)[:200]).encode() + b"\n")
         answers.flush()
 
-    answers.write(b"started\n")  # later errors are failures of the agent
+    answers.write(b"started\n")  # later errors count as failures of the agent
     answers.flush()
     try:
-        # Pickle is safe in this direction only.
+        # Pickle is safe only in this direction, since the worker is trusted.
         spec, problem, rng, learned, memory_mb, code = pickle.load(questions)
         set_limits(memory_mb)
         define(spec.name, code)
@@ -53,7 +54,7 @@ def main() -> None:
 
 
 def set_limits(memory_mb: float) -> None:
-    """Set resource limits, which an unprivileged process cannot raise again."""
+    """Set resource limits that an unprivileged process cannot raise again."""
     import resource  # available, since sandboxes require Linux
 
     limits = {

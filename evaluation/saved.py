@@ -22,18 +22,19 @@ from evaluation.store import StoredRun, StoredSweep, StoreError
 from periodic_envs.files import whole_file
 
 ABOUT = b"periodic-gp totals 1"
-"""Metadata key of the sweep and its machines in a file of totals."""
+"""Key of the metadata about a sweep and its machines in a file of totals."""
 MAX_FILE_BYTES = 2**28
 
 
 @dataclass(frozen=True)
 class SavedTotals:
-    """Totals per run from a Parquet file, a source of ``Results``.
+    """Totals per run from a Parquet file, as a source of ``Results``.
 
     Attributes:
         sweep: Sweep of the runs.
-        about: Size and machines of the sweep.
-        frame: DataFrame with one row per run of an agent, training and reference row.
+        about: Number of runs and machines of the sweep.
+        frame: DataFrame with one row per run of an agent, per training run, and per reference row
+            of a run.
     """
 
     sweep: StoredSweep
@@ -42,7 +43,7 @@ class SavedTotals:
 
     @classmethod
     def read(cls, path: Path) -> SavedTotals:
-        """Read a file of ``Results.save_totals``.
+        """Read a file that ``Results.save_totals`` has written.
 
         Raises:
             StoreError: If the file is invalid.
@@ -52,10 +53,16 @@ class SavedTotals:
                 raise StoreError(
                     "file-too-large",
                     f"cannot read totals from {str(path)!r}: "
-                    f"it has more than {MAX_FILE_BYTES >> 20} MB",
+                    f"the file is larger than {MAX_FILE_BYTES >> 20} MiB",
                 )
             table = pq.read_table(path)
-            about = json.loads((table.schema.metadata or {})[ABOUT])
+            metadata = table.schema.metadata or {}
+            if ABOUT not in metadata:
+                raise StoreError(
+                    "cannot-read",
+                    f"cannot read totals from {str(path)!r}: it was not written by save_totals()",
+                )
+            about = json.loads(metadata[ABOUT])
             return cls(StoredSweep(**about.pop("sweep")), about, table.to_pandas())
         except (OSError, LookupError, TypeError, ValueError, pa.ArrowException) as error:
             raise StoreError(
@@ -68,7 +75,7 @@ class SavedTotals:
         return [run for run, _ in self._runs.values()]
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the saved points of a run, by default only its total."""
+        """Return the columns of a run at the saved points, by default only at the last step."""
         return self._runs[key][1]
 
     def size(self) -> int:
@@ -76,7 +83,7 @@ class SavedTotals:
         return int(self.about["size"])
 
     def machines(self) -> list[dict[str, Any]]:
-        """Return the machines that the runs were computed on."""
+        """Return the machines on which the runs were computed."""
         return list(self.about["machines"])
 
     @property
@@ -102,7 +109,7 @@ class SavedTotals:
                 columns["interactions"] = np.array([row["interactions"]])
             elif total is not None:
                 regret = np.diff(np.array(row["curve"], dtype=np.float64), prepend=0.0)
-                regret[-1] += total - regret.sum()  # keep the total exact
+                regret[-1] += total - regret.sum()  # the total is exact, saved curves are rounded
                 columns[row["agent"] if is_reference else "regret"] = regret
             if is_reference:
                 columns["period"] = np.array([row["period"]])
@@ -144,7 +151,7 @@ def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, A
 
 
 def save_steps(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
-    """Write steps, run by run, into a .parquet or .csv file; see ``Results.save_steps``."""
+    """Write steps, run by run, to a .parquet or .csv file; see ``Results.save_steps``."""
     is_csv = path.suffix == ".csv"
     lists = any(isinstance(frame["action"].iloc[0], list) for frame in frames())
     action = pa.float64()

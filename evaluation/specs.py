@@ -32,26 +32,27 @@ if TYPE_CHECKING:
 TRACKS = ("online", "pretrained")
 """Tracks of agents, which are ranked separately."""
 REFERENCE_ROWS = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
-"""Labels of the reference rows, which are computed from worlds."""
+"""Labels of the reference rows, which are computed from the worlds without agents."""
 REFERENCES = "references"
-"""Agent and track of the run that computes the reference rows."""
+"""Agent label and track of the run that computes the reference rows."""
 CHANGES = "changes"
-"""Column of that run with the first time after each change of a world."""
+"""Column of the reference run that contains the first time after each change of the world."""
 TRAINING = "training"
 """Track of the runs that train agents of the track "pretrained"."""
 TRAINING_SEED = 2**31
-"""First seed reserved for training."""
+"""First of the seeds that are reserved for training."""
 MAX_SEEDS = 100_000
 ONLINE = "online"
 """Placeholder in protocols for all built-in agents except generic RL."""
 DELAYS = {"delay": "delay", "delay_random": "random", "delay_lost": "lost"}
-"""Arguments of worlds that configure :class:`periodic_envs.DelayedReward`, with its names."""
+"""Arguments of worlds that delay rewards, with the argument names of
+:class:`periodic_envs.DelayedReward`."""
 
 Table = TypeVar("Table")
 
 
 class UnknownWorldError(UserError, ValueError):
-    """Unknown environment id, or invalid arguments of an environment."""
+    """Raised if an environment id is unknown, or an argument of an environment is invalid."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class WorldSpec:
               arguments={'start': '2018-11-03', 'stations': [4, 8, 50]})
 
     The id of a third-party world includes its module: ``tide_world:Tide-v0:height=2``. The
-    arguments ``delay``, ``delay_random`` and ``delay_lost`` delay rewards (``specs.DELAYS``).
+    arguments ``delay``, ``delay_random`` and ``delay_lost`` delay rewards (see ``specs.DELAYS``).
     """
 
     env_id: str
@@ -71,7 +72,7 @@ class WorldSpec:
 
     @classmethod
     def parse(cls, text: str) -> WorldSpec:
-        """Parse the notation of the command line."""
+        """Parse a world in the notation of the command line."""
         name, _, tail = text.partition(":")
         if "=" not in tail.partition(":")[0] and tail:
             module_id, _, tail = tail.partition(":")
@@ -87,12 +88,12 @@ class WorldSpec:
 
     @property
     def world_arguments(self) -> dict[str, Any]:
-        """Arguments of the world itself."""
+        """Arguments of the world, without those that delay rewards."""
         return {name: value for name, value in self.arguments.items() if name not in DELAYS}
 
     @property
     def delay(self) -> dict[str, Any]:
-        """Arguments of ``DelayedReward``; empty without delays."""
+        """Arguments of ``DelayedReward``; empty if rewards are not delayed."""
         return {DELAYS[name]: value for name, value in self.arguments.items() if name in DELAYS}
 
     def make(self) -> PeriodicBanditEnv:
@@ -106,9 +107,10 @@ class WorldSpec:
             env = gym.make(self.env_id, **self.world_arguments).unwrapped
             if not isinstance(env, PeriodicBanditEnv):
                 raise UnknownWorldError(
-                    "foreign-environment", f"{self.env_id} is not an environment of this suite"
+                    "foreign-environment",
+                    f"{self.env_id} must be a PeriodicBanditEnv, got {type(env).__name__}",
                 )
-            self.as_played(env)  # checks the delay
+            self.as_played(env)  # raises an error if a delay is invalid
         except (gym.error.Error, ModuleNotFoundError) as error:
             check_known("environment", self.env_id, periodic_envs.ids(), "", UnknownWorldError)
             raise UnknownWorldError("cannot-create", f"{self}: {error}") from error
@@ -128,19 +130,22 @@ class WorldSpec:
 
 
 class ProtocolError(UserError, ValueError):
-    """Invalid protocol; the message names the entry."""
+    """Raised if a protocol is invalid; the message names the invalid entry."""
 
 
 class MissingPackageError(ProtocolError):
-    """Protocol with agents of a package that is not installed; the message has a remedy."""
+    """Raised if a protocol has agents of a package that is not installed.
+
+    The message contains the command that installs the package.
+    """
 
     def __init__(self, name: str, cause: Exception, install: str) -> None:
         self.install = install
         missing = str(cause).partition(";")[0]
         super().__init__(
             "missing-package",
-            f"{name} has agents of a package that is not installed ({missing}); "
-            f"in the project: {install}",
+            f"the protocol {name} has agents of a package that is not installed ({missing}); run "
+            f"in the folder of the project: {install}",
         )
 
 
@@ -166,7 +171,7 @@ class AgentTable(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class EnvEntry:
-    """World with a unique label and a group, which is a task of the tables."""
+    """World with a unique label and a group. Each group is one task in the tables."""
 
     label: str
     spec: WorldSpec
@@ -178,11 +183,12 @@ class AgentEntry:
     """Agent with a unique label and a track.
 
     Attributes:
-        label: The label.
-        spec: The agent.
-        track: "online", or "pretrained" for agents trained in other worlds of the same kind.
-        training_steps: Total number of interactions of its training; 0 if trained elsewhere.
-        envs: Labels of its worlds; empty for all worlds.
+        label: Unique label.
+        spec: Agent with its settings.
+        track: "online", or "pretrained" for an agent that has learned from other worlds or data.
+        training_steps: Total number of training interactions; 0 if the harness does not train the
+            agent.
+        envs: Labels of the worlds in which the agent runs; empty for all worlds.
     """
 
     label: str
@@ -198,13 +204,14 @@ class AgentEntry:
 
 def parse_seeds(value: Any) -> tuple[int, ...]:
     """Parse seeds from ``"0:20"``, ``"3"``, ``"1,4,9"`` or a list of integers."""
-    rule = f'seeds must be a text ("0:20", "1,4,9") or a list ([1, 4, 9]) of 1 to {MAX_SEEDS:,}'
-    error = ProtocolError("invalid-seeds", f"{rule} whole numbers from 0 on, got {value!r}")
+    rule = f'seeds must be a string ("0:20", "1,4,9") or a list ([1, 4, 9]) of 1 to {MAX_SEEDS:,}'
+    error = ProtocolError("invalid-seeds", f"{rule} whole numbers of at least 0, got {value!r}")
     listed = value
     try:
         if isinstance(value, str):
             first, colon, end = value.partition(":")
             listed = range(int(first), int(end)) if colon else map(int, value.split(","))
+        # Reading one seed more than allowed is enough to detect a list that is too long.
         seeds = tuple(int(operator.index(seed)) for seed in islice(listed, MAX_SEEDS + 1))
     except (TypeError, ValueError):
         raise error from None
@@ -238,7 +245,9 @@ def agent_entry(value: Any) -> AgentEntry:
     spec = AgentSpec(spec.name, {**spec.settings, **table.settings})
     track = track_of(spec, table.track)
     if table.training_steps and track != "pretrained":
-        raise ProtocolError("wrong-track", 'training_steps require the track "pretrained"')
+        raise ProtocolError(
+            "wrong-track", f'training_steps require the track "pretrained", got {track!r}'
+        )
     label = str(spec) if table.label is None else table.label
     return AgentEntry(label, spec, track, table.training_steps, table.envs)
 
@@ -250,7 +259,7 @@ def agent_entries(values: Iterable[Any]) -> Iterator[AgentEntry]:
 
 
 def track_of(spec: AgentSpec, track: Any = None) -> str:
-    """Return the requested track, by default "pretrained" with a learned prior, else "online".
+    """Return the requested track; by default "pretrained" with a learned prior, else "online".
 
     Raises:
         ProtocolError: If the track is unknown, or not allowed for the agent.
@@ -269,7 +278,7 @@ def track_of(spec: AgentSpec, track: Any = None) -> str:
 
 
 def read_table(value: Any, kind: type[Table], what: str) -> Table:
-    """Convert plain data to a schema; errors name the invalid field."""
+    """Return plain data, converted to a schema; errors name the invalid field."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -281,14 +290,16 @@ def canonical_json(content: Any) -> str:
     try:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ProtocolError("not-plain-data", f"protocols must be plain data: {error}") from error
+        raise ProtocolError(
+            "not-plain-data", f"a protocol must consist of plain data: {error}"
+        ) from error
 
 
 def check_known(
     what: str,
     name: Any,
     known: Collection[str],
-    where: str = "here",
+    where: str = "",
     error: type[CodedError] = UnknownNameError,
 ) -> None:
     """Raise an error with suggestions if a name is unknown.
@@ -297,22 +308,22 @@ def check_known(
         what: Kind of the name, such as "agent".
         name: The name.
         known: All names of that kind.
-        where: Context for the message.
+        where: Place where the name is looked up, for the message, such as "in this sweep".
         error: Type of the error.
     """
     if isinstance(name, str) and name in known:
         return
     close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
     mean = " or ".join(repr(each) for each in close)
-    hint = f"did you mean {mean}?" if close else f"there are {', '.join(known) or 'none'}"
+    hint = f"did you mean {mean}?" if close else f"expected one of: {', '.join(known) or 'none'}"
     place = f" {where}" if where else ""
-    raise error(f"unknown-{what}", f"there is no {what} {name!r}{place}; {hint}")
+    raise error(f"unknown-{what}", f"unknown {what} {name!r}{place}; {hint}")
 
 
 def require_list(
     argument: str, value: Any, error: Callable[[str], ValueError] = ValueError
 ) -> list[Any]:
-    """Return an iterable as a list; raise an error for a single text."""
+    """Return an iterable as a list; raise an error for a string."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise error(f"{argument} must be a list, got {value!r}: write {argument}=[...]")
     return list(value)
@@ -322,8 +333,8 @@ def look_for(spec: WorldSpec) -> None:
     """Import the module of a world that the user requests by name.
 
     ``harbour:Harbour-v0`` imports the module ``harbour``, which is installed or in the current
-    folder. That folder is searched last. Do not call this function for worlds in a file of results:
-    reading results must not run code of the folder.
+    folder. The current folder is searched last. Do not call this function for worlds that a file of
+    results names, because reading results must not run code from the current folder.
 
     Raises:
         UnknownWorldError: If the module or the world does not exist.
@@ -334,7 +345,7 @@ def look_for(spec: WorldSpec) -> None:
     if module.endswith(".py"):
         name = f"{Path(module).stem}:{env_id}"
         raise UnknownWorldError(
-            "not-a-module", f"expected the module of the world, not its file: {name}"
+            "not-a-module", f"expected the module of the world, not its file: write {name}"
         )
     if module and all(part.isidentifier() for part in module.split(".")):
         _import_world(module, env_id)
@@ -344,12 +355,12 @@ def look_for(spec: WorldSpec) -> None:
         except UnknownWorldError as error:
             if module:
                 raise
-            hint = f"for a world of your own, include its module: my_module:{env_id}"
+            hint = f"for your own world, include its module: my_module:{env_id}"
             raise UnknownWorldError(error.code, f"{error} ({hint})") from error
 
 
 def module_of(spec: WorldSpec) -> str:
-    """Return the module of a third-party world, or an empty text for a built-in one."""
+    """Return the module of a third-party world, or an empty string for a built-in world."""
     import gymnasium as gym
 
     known = gym.registry.get(spec.env_id.rpartition(":")[2])
@@ -370,7 +381,7 @@ def _import_world(module: str, env_id: str) -> None:
             ) from error
         raise UnknownWorldError(
             "missing-package",
-            f"cannot find the world {env_id!r}: no module {error.name!r} is installed, and none is "
+            f"cannot find the world {env_id!r}: the module {error.name!r} is neither installed nor "
             "in the current folder",
         ) from error
     except Exception as error:  # third-party code can raise any error

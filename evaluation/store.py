@@ -1,8 +1,8 @@
 """Store of results: one SQLite file, with one transaction per finished run.
 
 The tables are ``runs`` (totals and packed columns of every run, by key), ``machines``, ``sweeps``
-(protocols) and ``sweep_runs`` (the runs of each sweep, by name). A run that several sweeps share is
-stored once.
+(with their protocols) and ``sweep_runs`` (names and keys of the runs of each sweep). A run that
+several sweeps share is stored once.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ FORMAT = 4
 MAX_WAIT_SECONDS = 60.0
 """Timeout for locks of other processes."""
 MAX_REASON_LETTERS = 300
-"""Maximum length of quoted errors of SQLite."""
+"""Maximum number of characters of an error of SQLite in a message."""
 
 SCHEMA = (
     "CREATE TABLE written_by (version TEXT NOT NULL) STRICT",
     "CREATE TABLE machines (key TEXT PRIMARY KEY, about TEXT NOT NULL) STRICT",
-    # Columns are last, so that SQLite can read totals without them.
+    # The packed columns are last, so that SQLite can read the totals without them.
     """CREATE TABLE runs (
         key TEXT PRIMARY KEY, reason TEXT, steps INTEGER NOT NULL, regret REAL, agent_seconds REAL,
         seconds REAL NOT NULL, finished TEXT NOT NULL, machine TEXT NOT NULL REFERENCES machines,
@@ -56,12 +56,12 @@ SCHEMA = (
 
 
 class StoreError(UserError):
-    """Store that cannot be used; the message has the reason and a remedy."""
+    """Raised if a store cannot be used; the message contains the reason and a remedy."""
 
 
 @dataclass(frozen=True)
 class StoredSweep:
-    """Sweep of a protocol, as plain data, with the sources of its worlds' data."""
+    """Sweep of a protocol as plain data, with the data sources of its worlds."""
 
     id: int
     hash: str
@@ -74,7 +74,7 @@ class StoredSweep:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """Run of a sweep with its totals; ``reason`` is set if it failed."""
+    """Run of a sweep with its totals; ``reason`` is set if the run failed."""
 
     key: str
     env: str
@@ -88,12 +88,13 @@ class StoredRun:
 
 
 class Store:
-    """Results on disk.
+    """Results in a file or in memory.
+
+    A file without write permission is opened read-only.
 
     Args:
-        path: The file; None for a store in memory.
-        create: Create the file if it does not exist. A file without write permission is opened
-            read-only.
+        path: Path of the file; None for a store in memory.
+        create: Create the file if it does not exist.
     """
 
     def __init__(self, path: Path | str | None = None, *, create: bool = True) -> None:
@@ -103,7 +104,7 @@ class Store:
         if self.path is not None and not self.path.exists() and not create:
             raise StoreError(
                 "file-not-found",
-                f"there is no store {str(self.path)!r}; make one with: periodic-gp run",
+                f"the store {str(self.path)!r} does not exist: create a store with periodic-gp run",
             )
         with self._sentence("open"):
             self._db = _connect(self.path)
@@ -129,7 +130,7 @@ class Store:
             self._db.close()
 
     def begin(self, protocol: Protocol, runs: Iterable[Run]) -> StoredSweep:
-        """Start a sweep of a protocol, or continue the sweep of an equal protocol."""
+        """Start a sweep of a protocol, or continue the sweep of an identical protocol."""
         content = canonical_json(protocol.to_dict())
         same = (protocol.hash, protocol.name, content)
         origins = protocol.origins.items()
@@ -146,7 +147,7 @@ class Store:
             number = old[0] if old else last + 1
             row = (number, turn + 1, *same, data, _command_line(), _now())
             db.execute("INSERT OR REPLACE INTO sweeps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-            # Keys depend on the code: the sweep has the latest ones.
+            # Keys depend on the code: the sweep refers to the runs of the latest code.
             db.executemany(
                 "INSERT OR REPLACE INTO sweep_runs VALUES (?, ?, ?, ?, ?, ?)",
                 ((number, r.env, r.track, r.agent, r.seed, r.key) for r in runs),
@@ -154,7 +155,10 @@ class Store:
         return self.find(number)
 
     def save(self, record: Record) -> None:
-        """Store one record atomically. A success replaces a failure; other records are kept."""
+        """Store one record atomically.
+
+        The record replaces a failure with the same key. A success with the same key is kept.
+        """
         about = canonical_json(record.machine)
         machine, digest = _sha256(about.encode()), _sha256(record.packed)
         row = (record.key, record.reason, record.steps, record.regret, record.agent_seconds)
@@ -183,7 +187,7 @@ class Store:
             ]
 
     def find(self, wanted: str | int | None = None) -> StoredSweep:
-        """Return a sweep by name or number, by default the last one.
+        """Return a sweep by name or number, by default the last sweep.
 
         Raises:
             UnknownNameError: If the sweep is not in the store.
@@ -195,7 +199,8 @@ class Store:
             known = ", ".join(f"{each.id} ({each.name})" for each in sweeps) or "none"
             raise UnknownNameError(
                 "unknown-sweep",
-                f"there is no sweep {str(wanted)!r} in {self.path}; there are: {known}",
+                f"unknown sweep {str(wanted)!r} in the store {str(self.path)!r}; known sweeps: "
+                f"{known}",
             )
         return matching[-1]
 
@@ -219,18 +224,18 @@ class Store:
         return int(count)
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the columns of a run; an empty dictionary for a failed or unknown one."""
+        """Return the columns of a run; the result is empty if the run failed or is unknown."""
         packed = self.packed(key)
         with self._sentence("read"):
             return {} if packed is None else unpack(packed)
 
     def packed(self, key: str) -> bytes | None:
-        """Return the packed columns of a run; None for a failed or unknown one."""
+        """Return the packed columns of a run, or None if the run failed or is unknown."""
         rows = self._rows("SELECT sha256, columns FROM runs WHERE key = ? AND reason IS NULL", key)
         for digest, packed in rows:
             with self._sentence("read"):
                 if _sha256(packed) != digest:
-                    raise ValueError(f"the steps of the run {key} have changed")
+                    raise ValueError(f"the columns of the run {key} do not match their SHA-256")
             return bytes(packed)
         return None
 
@@ -250,7 +255,7 @@ class Store:
 
     @contextlib.contextmanager
     def _sentence(self, doing: str) -> Iterator[None]:
-        """Convert errors of SQLite into ``StoreError``."""
+        """Convert errors of SQLite, of the file and of its content into ``StoreError``."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
@@ -258,14 +263,14 @@ class Store:
             raise StoreError(
                 code,
                 f"cannot {doing} the store {str(self.path)!r} "
-                # SQLite may list many errors.
+                # The error is shortened, since SQLite may list many errors.
                 f"({' '.join(str(error).split())[:MAX_REASON_LETTERS]}): {remedy}",
             ) from error
 
 
 @dataclass(frozen=True)
 class SweepSource:
-    """Runs of one sweep of a store, a source of ``Results``."""
+    """Runs of one sweep of a store, as a source of ``Results``."""
 
     store: Store
     sweep: StoredSweep
@@ -303,8 +308,8 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         if log.exists() and log.stat().st_size:
             raise StoreError(
                 "pending-log",
-                f"the store {str(path)!r} cannot be written, and its last runs are still in "
-                f"{str(log)!r}: copy both files to a folder that can be written",
+                f"the store {str(path)!r} is read-only, but its last runs are still in "
+                f"{str(log)!r}: copy both files to a writable folder",
             )
         place = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(place, timeout=MAX_WAIT_SECONDS, uri=True)
@@ -318,7 +323,7 @@ def _prepare(db: sqlite3.Connection, path: Path | None) -> None:
         db.execute("PRAGMA journal_mode = WAL")
         with db:
             db.execute("BEGIN IMMEDIATE")
-            if _is_blank(db):  # another process may have created them in the meantime
+            if _is_blank(db):  # another process may have created the tables in the meantime
                 for statement in SCHEMA:
                     db.execute(statement)
                 db.execute("INSERT INTO written_by VALUES (?)", (version_of("periodic-gp") or "?",))
@@ -340,7 +345,8 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
     if owner != APPLICATION_ID:
         raise StoreError(
             "foreign-database",
-            f"{str(path)!r} is a database of another program: it is left unchanged",
+            f"{str(path)!r} is a database of another program and was left unchanged: "
+            "use another file",
         )
     if number != FORMAT:
         writer = "another version of periodic-gp"
@@ -348,24 +354,24 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
             writer = f"periodic-gp {db.execute('SELECT version FROM written_by').fetchone()[0]}"
         raise StoreError(
             "wrong-version",
-            f"{str(path)!r} was written by {writer} in the format {number}, this version reads "
-            f"{FORMAT}: use another file",
+            f"{str(path)!r} was written by {writer} in format {number}, but this version reads "
+            f"format {FORMAT}: use another file",
         )
     # Triggers and views of an untrusted file could modify data.
     acting = {kind for kind, _, _ in schema} & {"trigger", "view"}
     if acting or not {sql for _, _, sql in schema}.issuperset(SCHEMA):
-        raise sqlite3.DatabaseError("its tables have changed")
+        raise sqlite3.DatabaseError("the definitions of its tables have changed")
     problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
         raise sqlite3.DatabaseError(problem)
 
 
 def _remedy(doing: str, error: Exception) -> tuple[str, str]:
-    """Return the code and the remedy of an error."""
+    """Return the code and the remedy for an error."""
     text = str(error)
     if "full" in text or "disk I/O" in text:
         return "disk-full", (
-            "the disk is full or cannot be written; make room and run the same command again"
+            "the disk is full or not writable; free some space and run the same command again"
         )
     # SQLite uses one class for file-system errors and for some damaged files.
     if isinstance(error, OSError | sqlite3.OperationalError) and "decode" not in text:
@@ -373,7 +379,10 @@ def _remedy(doing: str, error: Exception) -> tuple[str, str]:
             f"cannot-{doing}",
             "check that the file can be read and written, and that its folder exists",
         )
-    return "damaged-file", "it is damaged or not a store, and is left unchanged; use another file"
+    return (
+        "damaged-file",
+        "the file is damaged or not a store, and was left unchanged; use another file",
+    )
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -389,7 +398,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _protocol(text: str) -> dict[str, Any]:
-    """Read a protocol and check that it has all names that results require."""
+    """Read a protocol and check that it has all fields that results require."""
     content = _object(text)
     try:
         str.strip(content["description"])
@@ -397,7 +406,7 @@ def _protocol(text: str) -> dict[str, Any]:
             for entry in content[part]:
                 str.join("", (entry[name] for name in names))
     except (LookupError, TypeError) as error:
-        raise ValueError("one of its protocols is incomplete") from error
+        raise ValueError("a protocol in the store is incomplete") from error
     return content
 
 

@@ -27,9 +27,9 @@ from evaluation.specs import REFERENCE_ROWS
 from evaluation.statistics import MIN_RUNS, if_enough, paired_difference
 from evaluation.store import StoredRun
 
-NO_INTERVALS = f"No intervals: they require at least {MIN_RUNS} runs."
+NO_INTERVALS = f"Intervals are omitted, because they require at least {MIN_RUNS} runs."
 MAX_FAILURES = 10
-"""Maximum number of listed kinds of failures."""
+"""Maximum number of kinds of failures that are listed."""
 GAP = "   "
 
 Cells = dict[str, list[str]]
@@ -41,10 +41,10 @@ class Table:
     """Content of a table of results.
 
     Attributes:
-        rows: Cells of each row by key: agent, task (in tables of tasks) and numbers.
+        rows: Cells of each row by key: the agent, the task (in tables of tasks) and the numbers.
         columns: Numeric columns.
-        titles: Title of each task; a table over all tasks has the key None.
-        baseline: Row that the others are compared with, or None.
+        titles: Title of each task; the only key of a table over all tasks is None.
+        baseline: Row with which the others are compared, or None.
         note: Note on intervals, by default derived from the rows.
     """
 
@@ -86,7 +86,7 @@ class Table:
         return str(pd.DataFrame(tasks | self._cells(self.rows)).to_latex(index=False, escape=True))
 
     def _sections(self) -> Iterator[tuple[str, Cells, str]]:
-        """Yield title, cells and note of each task, best agent first and references last."""
+        """Yield the title, cells and note of each task, best agent first and references last."""
         with_interval = [column for column in self.columns if column.interval]
         for task, title in self.titles.items():
             rows = [row for row in self.rows if row.get("task") == task]
@@ -104,7 +104,7 @@ class Table:
 class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     """DataFrame of results that is printed completely and formatted in notebooks.
 
-    Operations on it return plain DataFrames.
+    Operations on the table return plain DataFrames.
     """
 
     _metadata = ["content"]  # noqa: RUF012 (convention of pandas)
@@ -126,7 +126,7 @@ class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
 
 
 def _grids(cells: Cells, width: int) -> Iterator[str]:
-    """Yield one or several text tables that fit the width and repeat the first column."""
+    """Yield text tables that fit the width, each of which starts with the first column."""
     columns = []
     for heading, texts in cells.items():
         wide = max(map(len, [heading, *texts]))
@@ -148,7 +148,7 @@ def _joined(columns: list[list[str]]) -> str:
 
 
 def tables_of(results: Results, *, baseline: str | None = None) -> Iterator[Table]:
-    """Yield the tables of each track: by task, and over several tasks if agents are ranked."""
+    """Yield the table of the tasks of each track, and its overall table if agents are ranked."""
     for track in results.tracks:
         yield task_table(results, baseline=baseline, track=track)
         overall = overall_table(results, baseline=baseline, track=track)
@@ -161,7 +161,8 @@ def task_table(results: Results, *, baseline: str | None = None, track: str = "o
 
     Args:
         results: The runs of a sweep.
-        baseline: Agent of the track or reference row to compare with; ignored if it is neither.
+        baseline: Agent of the track or reference row with which the others are compared; other
+            names are ignored.
         track: Track of the agents.
     """
     known = baseline if baseline in (*results.agents(track), *REFERENCE_ROWS) else None
@@ -178,11 +179,11 @@ def task_table(results: Results, *, baseline: str | None = None, track: str = "o
 def overall_table(results: Results, *, baseline: str | None = None, track: str = "online") -> Table:
     """Return a table with one row per agent over all tasks, best first.
 
-    Only common finished runs of all agents are included, the same number in every task.
+    Only common finished runs of all ranked agents are included, the same number in every task.
 
     Args:
         results: The runs of a sweep.
-        baseline: Agent of the track to compare with; ignored if it is not in the track.
+        baseline: Ranked agent with which the others are compared; other names are ignored.
         track: Track of the agents.
     """
     scores = results.scores(track)
@@ -196,26 +197,29 @@ def overall_table(results: Results, *, baseline: str | None = None, track: str =
     count = len(results.tasks)
     every = {1: "One task", 2: "Both tasks"}.get(count, f"All {count} tasks")
     title = (
-        f"{every} ({track}): 0 = oracle, 1 = choosing at random; normalised regret is an "
-        "interquartile mean over runs"
+        f"{every} ({track}): normalised regret is an interquartile mean over runs, where 0 is the "
+        "oracle and 1 is choosing at random"
     )
     return Table(rows, columns, {None: title}, known, _overall_note(runs))
 
 
 def _overall_note(runs: AllTasks) -> str:
-    """Return the note on intervals of the table over several tasks, or an empty text."""
+    """Return the note on intervals of the table over several tasks, or an empty string."""
     _, count, tasks = runs.scores.values.shape
     if tasks < 2 or count >= MIN_RUNS:
         return ""
     if not runs.is_enough:
-        needed = f"they require at least {least_runs(tasks)} runs each."
-        return f"No intervals: over {tasks} tasks {needed}"
-    together = f"the {count} runs of each of {tasks} tasks count together"
-    return f"Intervals over all tasks: {together}. Ranks need {MIN_RUNS} runs of each for one."
+        needed = f"require at least {least_runs(tasks)} runs of each task."
+        return f"Intervals are omitted, because intervals over {tasks} tasks {needed}"
+    together = f"pool the {count} runs of each of the {tasks} tasks"
+    return f"Intervals {together}. Intervals of ranks require {MIN_RUNS} runs of each task."
 
 
 def pair_table(results: Results, first: str, second: str) -> Table:
-    """Return first minus second on common runs, a row per task, across tracks."""
+    """Return the regret of ``first`` minus that of ``second`` on common runs, one row per task.
+
+    The two agents may belong to different tracks.
+    """
     columns = {c.key: c for c in COLUMNS if c.key in ("runs", "difference", "p_value")}
     rows: list[dict[str, Any]] = []
     for task, regrets in results.by_task.items():
@@ -246,7 +250,7 @@ def remarks(
 
     Args:
         results: The runs of a sweep.
-        more: Reference to failures beyond the first ten.
+        more: Reference to a list of all failures, printed if there are more than ten kinds.
         again: Option that repeats failed runs.
     """
     yield from excluded(results)
@@ -264,7 +268,7 @@ def remarks(
     if others:
         yield f"... and {others:,} more failures ({more})"
     if alike:
-        yield f"They are run again when their code has changed, or if asked for ({again})."
+        yield f"Failed runs are repeated if their code has changed, or on request ({again})."
 
 
 def excluded(results: Results) -> Iterator[str]:
@@ -276,13 +280,19 @@ def excluded(results: Results) -> Iterator[str]:
         }
         others = {agent: tasks for agent, tasks in missing.items() if tasks}
         if others and len(others) == len(missing):
-            yield f"No agent ({track}) has finished a run in every task: there is no ranking."
+            yield (
+                f"No agent of the track {track} has finished a run in every task, so the track has "
+                "no ranking over all tasks."
+            )
         else:
             for agent, tasks in others.items():
                 where = ", ".join(tasks)
-                yield f"Not ranked over all tasks: {agent}, without a finished run in {where}."
+                yield (
+                    f"{agent} is not ranked over all tasks, because it has no finished run in "
+                    f"{where}."
+                )
         if others:
             yield (
                 "The tables of tasks include all agents; results.select(envs=[...]).overall() "
-                "ranks those of some tasks."
+                "ranks the agents on a selection of tasks."
             )

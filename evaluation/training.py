@@ -20,25 +20,26 @@ from periodic_envs.env import PeriodicBanditEnv
 COPIES = 64
 """Maximum number of parallel environments."""
 MAX_LEARNED_BYTES = 2**26
+"""Maximum size of all learned arrays in total."""
 
 
 class BudgetSpentError(Exception):
-    """Interactions beyond the budget of the protocol."""
+    """Raised if a training takes more interactions than its budget."""
 
 
 class TrainingError(Exception):
-    """Invalid result of a training."""
+    """Raised if the result of a training is invalid."""
 
 
 class Budget(VectorEnv[Any, Any, Any]):
     """Vector environment for training that limits the number of interactions.
 
-    It sets the seeds, so that no agent trains in the worlds of its evaluation, and passes on only
-    final observations from ``info``.
+    The environment sets the seeds, so that no agent trains in the worlds on which it is evaluated.
+    It passes on only the final observations from ``info``.
 
     Args:
-        envs: The worlds.
-        steps: Total number of interactions.
+        envs: Vector environment of the worlds.
+        steps: Maximum number of interactions, summed over all copies.
 
     Attributes:
         used: Number of interactions so far.
@@ -63,7 +64,9 @@ class Budget(VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Take one step in every copy."""
         if self.used + self.num_envs > self._steps:
-            raise BudgetSpentError("the training exceeds the budget of training_steps")
+            raise BudgetSpentError(
+                f"the training exceeds its budget of {self._steps:,} training_steps"
+            )
         self.used += self.num_envs
         observations, rewards, terminated, truncated, info = self._envs.step(actions)
         public_info = {"final_obs": info["final_obs"]} if "final_obs" in info else {}
@@ -74,11 +77,11 @@ class Budget(VectorEnv[Any, Any, Any]):
 
 
 def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """Train an agent; return learned arrays, number of interactions and seconds.
+    """Train an agent; return the learned arrays, the number of interactions and the seconds.
 
     Args:
-        run: The training.
-        one: A single environment of the same kind.
+        run: Training run.
+        one: Single environment of the same kind, from which the problem is derived.
     """
     assert run.agent_spec is not None
     start = time.perf_counter()
@@ -107,7 +110,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
 
 
 def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
-    """Return the learned arrays of the training of a run, or None."""
+    """Return the arrays learned in the training that a run depends on; None without a training."""
     if run.learned is None:
         return None
     columns = unpack(run.learned)
@@ -117,15 +120,18 @@ def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
 def _plain(learned: Any) -> dict[str, NDArray[Any]]:
     """Return the validated result of a training: numeric arrays by name."""
     if not isinstance(learned, Mapping):
-        raise TrainingError(f"train() must return a dictionary of arrays, got {type(learned)}")
+        raise TrainingError(
+            f"train() must return a dictionary of arrays, got {type(learned).__name__}"
+        )
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in learned.items():
         array = np.array(value, subok=False)
         if not isinstance(name, str) or array.dtype.kind not in "biuf":
             raise TrainingError(
-                f"train() must return arrays of numbers, got {name!r}: {array.dtype}"
+                "train() must return arrays of numbers, named by strings, got "
+                f"{name!r} of dtype {array.dtype}"
             )
         arrays[name] = array
     if sum(array.nbytes for array in arrays.values()) > MAX_LEARNED_BYTES:
-        raise TrainingError(f"train() returned more than {MAX_LEARNED_BYTES >> 20} MB")
+        raise TrainingError(f"train() must return at most {MAX_LEARNED_BYTES >> 20} MiB of arrays")
     return arrays

@@ -1,10 +1,11 @@
 """Executors of runs in this process or in worker processes.
 
-Processes and Dask share the interface ``submit(run) -> Future[Record]``. An agent that fails (an
-error, an endless loop, a crash, too much memory) affects only its own run. A process executes many
-runs sequentially. It is replaced when it ends, exceeds its time, or has leftover threads.
+Processes and Dask share the interface ``submit(run) -> Future[Record]``. An agent that fails (by an
+error, an endless loop, a crash or too much memory) affects only the record of its run. A process
+executes many runs sequentially. The process is replaced when it exits, when a run exceeds its time
+limit, or when a run leaves threads behind.
 
-Each process has a separate pipe, so that its end is detected immediately.
+Each process has a separate pipe, so that the driver detects immediately when the process exits.
 """
 
 from __future__ import annotations
@@ -48,22 +49,24 @@ from periodic_envs.worlds.madrid import SimulatedDataWarning
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB")
 }
-"""Variables of worker processes; the number of threads affects rounding."""
+"""Environment variables of worker processes: the number of threads affects rounding errors."""
 GRACE_SECONDS = 2.0
-"""Time after the limit of a run until its process is killed."""
+"""Seconds from the time limit of a run until its process is killed."""
 START_SECONDS = 300.0
+"""Maximum time in seconds until a process confirms that it has received a run."""
 START_TRIES = 3
+"""Maximum number of attempts to send a run to a process."""
 
 
 class SweepStoppedError(UserError):
-    """Sweep that cannot continue; the message has the reason and a remedy."""
+    """Raised if a sweep cannot continue; the message contains the reason and a remedy."""
 
 
 class Executor(Protocol):
     """Interface of executors.
 
     Attributes:
-        capacity: Number of runs to submit at a time.
+        capacity: Maximum number of submitted runs that are not finished.
     """
 
     capacity: int
@@ -72,17 +75,17 @@ class Executor(Protocol):
         """Submit a run; the future may raise ``SweepStoppedError``."""
 
     def close(self) -> None:
-        """Stop immediately."""
+        """Stop all runs immediately."""
 
 
 class InProcess:
-    """Execution in this process with one thread, without protection from crashes."""
+    """Execution of runs in this process with one thread, without protection from crashes."""
 
     def __init__(self) -> None:
         self._threads = threadpool_limits(1)
 
     def close(self) -> None:
-        """Restore the number of threads of libraries."""
+        """Restore the number of threads that libraries use."""
         self._threads.restore_original_limits()
 
 
@@ -94,7 +97,7 @@ class Processes:
     """
 
     def __init__(self, workers: int) -> None:
-        self.capacity = 2 * workers  # one running and one waiting
+        self.capacity = 2 * workers  # one running and one waiting run per process
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
         self._workers = [_Worker() for _ in range(workers)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
@@ -129,7 +132,7 @@ class _Worker:
         self._closed = False
 
     def run(self, run: Run) -> Record:
-        """Execute a run in the process; return a failure if it ends or exceeds its time."""
+        """Execute a run in the process; return a failure if the process exits or takes too long."""
         self._hand_over(run)
         try:
             if self._pipe.poll(run.limits.seconds + GRACE_SECONDS):
@@ -143,7 +146,7 @@ class _Worker:
         return Record(run.key, reason, sources=run.sources)
 
     def _hand_over(self, run: Run) -> None:
-        """Send the run to a process that confirms it; restart a killed one."""
+        """Send a run to the process and wait for its confirmation; restart an ended process."""
         for _ in range(START_TRIES):
             if self._process is None or not self._process.is_alive():
                 self._start()
@@ -155,12 +158,12 @@ class _Worker:
             self._kill()
         raise SweepStoppedError(
             "workers-died",
-            "worker processes end before they run anything: check the available memory and "
-            "run the same command again; finished runs are kept",
+            f"a worker process ended {START_TRIES} times before it started a run: check the "
+            "available memory and run the same command again; finished runs are kept",
         )
 
     def close(self) -> None:
-        """Kill the process permanently."""
+        """Kill the process, and every process that is started later."""
         self._closed = True
         self._kill()
 
@@ -186,7 +189,7 @@ class _Worker:
 
 
 def _context() -> Any:
-    """Return the context that starts processes, a preloaded fork server if available."""
+    """Return the context that starts processes: a preloaded fork server if it is available."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -199,15 +202,15 @@ _starting = threading.Lock()
 
 @contextlib.contextmanager
 def clean_start() -> Iterator[None]:
-    """Start processes that ignore the main script and the current folder.
+    """Let processes that are started in this context ignore the main script and current folder.
 
-    Scripts need no ``if __name__ == "__main__"``, and files of the folder are not imported. Ctrl-C
-    is handled by the driver only.
+    Scripts therefore need no ``if __name__ == "__main__"``, and files of the current folder are not
+    imported. Ctrl-C is handled by the driver only.
     """
     with _starting:
         main, variable = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
         sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = ModuleType("__main__"), "1"
-        resource_tracker.ensure_running()  # starting it unblocks signals
+        resource_tracker.ensure_running()  # first, since starting the tracker unblocks signals
         if sys.platform != "win32":
             signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -229,14 +232,14 @@ def serve(pipe: Connection, variables: dict[str, str]) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # handled by the driver
     threading.Thread(target=_end_with_driver, daemon=True).start()
-    os.dup2(2, 1)  # output of agents must not mix with that of the command
+    os.dup2(2, 1)  # output of agents must not mix with the output of the command
     os.environ.update(variables)
     # The driver has already issued these warnings.
     warnings.simplefilter("ignore", SimulatedDataWarning)
     warnings.filterwarnings("ignore", message=".*readings are missing and filled by missing=")
     with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
         threads = threading.active_count()
-        # Leftover threads of an agent could disturb later runs.
+        # The process ends if an agent leaves threads behind, which could disturb later runs.
         while threading.active_count() == threads:
             run = pipe.recv()
             pipe.send("started")
@@ -294,11 +297,13 @@ def _columns(run: Run) -> dict[str, Any]:
         define(run.agent_spec.name, run.made_here)
     if env.data_fingerprint != run.data:
         raise RuntimeError(
-            "the data of this worker differ from the driver's: import the same data there"
+            "the data on this worker differ from the data of the driver: import the data of the "
+            "driver on the worker"
         )
     if not run.made_here and code_of(env.setup, run.agent_spec) != run.sources:
         raise RuntimeError(
-            "the code of this worker differs from the driver's: install the same version there"
+            "the code on this worker differs from the code of the driver: install the version of "
+            "the driver on the worker"
         )
     if run.track == TRAINING:
         return train(run, env)
@@ -325,5 +330,5 @@ def _columns(run: Run) -> dict[str, Any]:
 
 
 def over_time(run: Run) -> str:
-    """Return the failure reason of a run that exceeded its time."""
+    """Return the reason of the failure of a run that exceeded its time limit."""
     return f"took more than {run.limits.seconds:g} seconds"

@@ -1,7 +1,7 @@
-"""Decisions outside Gymnasium: ask and tell, save and restore.
+"""Example of decisions without Gymnasium: ask for actions, report rewards, save and restore.
 
-A kiosk chooses one of five displays every hour. Sales come in two hours late, sometimes not at
-all. The process stops every night and goes on in the morning, from a file.
+A kiosk chooses one of five displays every hour. The sales are known two hours later, and sometimes
+not at all. Every night the agent is saved to a file, from which it is restored in the morning.
 """
 
 import tempfile
@@ -22,7 +22,7 @@ agent = make_agent("periodic-gp-ucb:time_length_scale=1", problem, rng)
 
 
 def sales(display: int, hour: int) -> float:
-    """Return the reward of the world, which the agent does not know."""
+    """Return the sales in an hour, or NaN if they get lost; unknown to the agent."""
     mean = 20 + 8 * np.cos(2 * np.pi * (hour / 24 - display / 5))
     return float(rng.poisson(mean)) if rng.random() > 0.1 else float("nan")
 
@@ -31,14 +31,14 @@ total, late = [], []
 with tempfile.TemporaryDirectory() as folder:
     for hour in range(24 * 30):
         observation = np.array([hour], dtype=np.float64)
-        display = agent.act(observation)  # ask
+        display = agent.act(observation)  # ask for a choice
         late.append((observation, display, sales(display, hour)))
         if len(late) > 2:
-            agent.update(*late.pop(0))  # tell, two hours late
+            agent.update(*late.pop(0))  # report the reward two hours late
         total.append(20 + 8 * np.cos(2 * np.pi * (hour / 24 - display / 5)))
         if hour % 24 == 23:
             agent.save(Path(folder) / "agent.safetensors")
             agent = load(Path(folder) / "agent.safetensors")
 
 print(f"expected sales per hour, first week {np.mean(total[:168]):.1f}, ", end="")
-print(f"last week {np.mean(total[-168:]):.1f}; always the same display would sell 20.0")
+print(f"last week {np.mean(total[-168:]):.1f}; a fixed display would sell 20.0")

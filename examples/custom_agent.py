@@ -1,4 +1,4 @@
-"""An agent of your own in 36 lines: remembers the mean reward of every (phase, arm).
+"""Example of an agent in 36 lines, which stores the mean reward of every arm in every phase.
 
 periodic-gp play PeriodicGP-SyntheticDiscrete-v0 examples/custom_agent.py:EpsilonGreedy
 periodic-gp play PeriodicGP-RideShare-v0 examples/custom_agent.py:EpsilonGreedy:epsilon=0.2
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class EpsilonGreedy:
-    """Mostly the best arm of this phase so far, sometimes any; of a box, twenty random points."""
+    """Epsilon-greedy agent with a mean per phase and arm; in a box, arms are 20 random points."""
 
     def __init__(self, problem, rng, epsilon=0.1):
         self.rng, self.epsilon, self.period = rng, epsilon, problem.period or 1.0
@@ -19,7 +19,7 @@ class EpsilonGreedy:
         self.total, self.count = np.zeros((2, int(np.ceil(self.period)), arms))
 
     def act(self, observation):
-        """Choose."""
+        """Return the best arm of the current phase so far, or sometimes a random arm."""
         phase = int(observation[0] % self.period)
         arm = int((self.total[phase] / np.maximum(self.count[phase], 1)).argmax())
         if self.rng.random() < self.epsilon:
@@ -27,7 +27,7 @@ class EpsilonGreedy:
         return arm if self.points is None else self.points[arm].copy()
 
     def update(self, observation, action, reward):
-        """Learn."""
+        """Add a reward to the mean of its phase and arm; ignore a missing reward (NaN)."""
         if not np.isnan(reward):
             known = self.points is None
             arm = action if known else np.abs(self.points - action).sum(axis=1).argmin()

@@ -1,7 +1,8 @@
-"""Make the example that comes with ``PeriodicGP-Replay-v0``: invented demand at five places.
+"""Create the example data of ``PeriodicGP-Replay-v0``: synthetic demand at five places.
 
-Four weeks of hourly ride requests, made up from commuter peaks, leisure and chance with a fixed
-seed. Each place has its hours, and the weekend is another week. Run: python examples/make_demand.py
+The file has four weeks of hourly ride requests. They are drawn, with a fixed seed, around peaks of
+commuters and of leisure. Each place has peaks at different hours, and weekends differ from
+weekdays. Run: python examples/make_demand.py
 """
 
 from pathlib import Path
@@ -11,7 +12,7 @@ import pandas as pd
 
 TARGET = Path(__file__).parent.parent / "periodic_envs" / "data" / "example_demand.csv"
 HOURS = 24 * 28
-# Place: requests per hour at all times, then (days, hour of the peak, width in hours, height).
+# Each place has a base of requests per hour, and peaks (days, hour, width in hours, height).
 WORKDAYS, WEEKEND, EVERY_DAY = (0, 1, 2, 3, 4), (5, 6), tuple(range(7))
 PLACES = {
     "Station": (6, [(WORKDAYS, 8, 1.5, 34), (WORKDAYS, 18, 1.5, 16), (WEEKEND, 16, 3.0, 10)]),
@@ -23,19 +24,19 @@ PLACES = {
 
 
 def demand(base: float, peaks: list) -> np.ndarray:
-    """Return expected requests in each hour, from Monday midnight on."""
+    """Return the expected requests in each hour, starting on a Monday at midnight."""
     hours = np.arange(HOURS)
     expected = np.full(HOURS, float(base))
     for days, hour, width, height in peaks:
         for day in days:
-            # Distance on the circle of the week: a late evening reaches into the next day.
+            # The week is a circle of 168 hours, so that a late peak extends into the next day.
             distance = (hours - 24 * day - hour + 84) % 168 - 84
             expected += height * np.exp(-0.5 * (distance / width) ** 2)
     return expected
 
 
 def main() -> None:
-    """Write the file."""
+    """Draw the requests and write the file."""
     rng = np.random.default_rng(2021)
     times = pd.date_range("2024-03-04", periods=HOURS, freq="h", name="time")
     table = {name: rng.poisson(demand(base, peaks)) for name, (base, peaks) in PLACES.items()}

@@ -1,11 +1,12 @@
-r"""An agent that cheats: it knows the public seeds by heart, and falls on hidden ones.
+r"""Example of an agent that cheats: it recognises the public seeds, but not hidden seeds.
 
     periodic-gp submit examples/memorising_agent.py:Memoriser --protocol smoke --out cheat
     periodic-gp verify cheat --rerun 12 --agent examples/memorising_agent.py:Memoriser
 
-Both are passed with hardly any regret: the numbers are real, and the agent chooses the same actions
-every time it is run on the public seeds. It recognises a seed by its own random numbers, builds the
-same world, and reads off the best action. On hidden seeds it knows neither, and is found out:
+The bundle passes all checks of ``verify`` with almost no regret: the numbers are correct, and the
+agent chooses the same actions whenever it is run on the public seeds. It recognises a seed by the
+state of its random generator, creates the same world, and looks up the best action. It recognises
+neither the hidden seeds nor their worlds, so the judge refuses it:
 
     periodic-gp leaderboard open boards/mine --protocol smoke
     periodic-gp leaderboard add cheat --edition boards/mine
@@ -25,7 +26,7 @@ SEEDS = range(100)
 
 
 class Memoriser:
-    """Plays the best action where it recognises the world, and at random elsewhere."""
+    """Agent that chooses the best action in a world that it recognises, and at random otherwise."""
 
     def __init__(self, problem, rng):
         self._problem, self._rng = problem, rng
@@ -41,13 +42,13 @@ class Memoriser:
         return self._rng.uniform(-1.0, 1.0, self._problem.dim)
 
     def update(self, observation, action, reward):
-        """Exclude worlds that would have given another reward."""
+        """Exclude candidate worlds that would have given a different reward."""
         self._worlds = [env for env in self._worlds if env.step(action)[1] == reward]
 
     def _candidates(self, seed):
         found = []
         for env_id in periodic_envs.ids():
-            with suppress(periodic_envs.DataError, ImportError):  # data that are not installed
+            with suppress(periodic_envs.DataError, ImportError):  # if data are not installed
                 env = gym.make(env_id, horizon=self._problem.horizon).unwrapped
                 env.reset(seed=seed)
                 if env.action_space == self._problem.action_space:
@@ -55,6 +56,6 @@ class Memoriser:
         return found
 
     def _is_mine(self, seed):
-        """Return whether the harness passes these random numbers for a seed."""
+        """Return True if the harness gives an agent this random generator for a seed."""
         guess = np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
         return guess.bit_generator.state == self._rng.bit_generator.state

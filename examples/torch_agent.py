@@ -1,8 +1,9 @@
-"""An agent in one file of plain PyTorch, in the manner of CleanRL: an actor and a critic.
+"""Example of an actor-critic agent in a single file of plain PyTorch, in the style of CleanRL.
 
     periodic-gp play PeriodicGP-SyntheticDiscrete-v0 examples/torch_agent.py:ActorCritic:lr=0.01
 
-It is for finitely many actions. Every few rewards it takes a gradient step on all of them.
+The agent requires finitely many actions. After every few rewards, it takes one gradient step on
+these rewards.
 """
 
 import numpy as np
@@ -21,15 +22,17 @@ def layers(inputs: int, outputs: int, gain: float) -> nn.Sequential:
 
 
 class ActorCritic:
-    """Policy gradient with a learned baseline."""
+    """Policy-gradient agent with a learned baseline."""
 
     def __init__(self, problem, rng, lr=0.01, every=8, entropy=0.01):
         if problem.n_actions is None:
-            raise ValueError("ActorCritic is for finitely many actions")
+            raise ValueError(
+                f"ActorCritic requires finitely many actions, got {problem.action_space}"
+            )
         space = problem.observation_space
         self.low, self.span = space.low, np.maximum(space.high - space.low, 1e-9)
         self.rng, self.every, self.entropy = rng, every, entropy
-        with torch.random.fork_rng():  # torch's own generator is left as it was
+        with torch.random.fork_rng():  # the state of torch's global generator is restored
             torch.manual_seed(int(rng.integers(2**31)))
             self.actor = layers(space.shape[0], problem.n_actions, 0.01)
             self.critic = layers(space.shape[0], 1, 1.0)
@@ -38,17 +41,17 @@ class ActorCritic:
         self.batch, self.seen = [], []
 
     def features(self, observation):
-        """Limit all entries to [-1, 1]."""
+        """Return an observation as a tensor with entries scaled to [-1, 1]."""
         return torch.as_tensor(2 * (observation - self.low) / self.span - 1, dtype=torch.float32)
 
     def act(self, observation):
-        """Return an action of the policy, drawn from the generator that we were given."""
+        """Return an action of the policy, drawn with the random generator of the agent."""
         with torch.no_grad():
             chances = torch.softmax(self.actor(self.features(observation)), -1).numpy()
         return int(self.rng.choice(len(chances), p=chances / chances.sum(dtype=np.float64)))
 
     def update(self, observation, action, reward):
-        """Remember; now and then learn."""
+        """Store a reward; take a gradient step when there are ``every`` rewards."""
         if not np.isfinite(reward):
             return
         self.seen.append(reward)

@@ -1,4 +1,4 @@
-"""Train stable-baselines3's PPO on Madrid, 64 simulated fortnights at a time (extra "rl")."""
+"""Train PPO of stable-baselines3 in 64 copies of simulated Madrid (requires the extra "rl")."""
 
 import argparse
 import time
@@ -11,13 +11,15 @@ import periodic_envs  # noqa: F401 (registers the ids)
 from agents.rl.vec_env import BatchEnv
 
 parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("--steps", type=int, default=100_000, help="of the training (%(default)s)")
+parser.add_argument(
+    "--steps", type=int, default=100_000, help="number of training steps (default: %(default)s)"
+)
 STEPS = parser.parse_args().steps
 WORLD = "PeriodicGP-MadridSim-v0"
 
 
 class Clock(BaseCallback):
-    """Says every two seconds how many steps are done, and how long the rest will take."""
+    """Callback that prints the finished steps and the remaining time every two seconds."""
 
     def _on_training_start(self) -> None:
         self._start = self._said = time.monotonic()
@@ -39,7 +41,7 @@ model.learn(STEPS, callback=Clock())
 env = gym.make(WORLD)
 env.action_space.seed(0)
 for who in ("PPO", "choosing at random"):
-    observation, _ = env.reset(seed=1_000)  # not one of those that it was trained in
+    observation, _ = env.reset(seed=1_000)  # a world that is not among the training worlds
     truncated = False
     while not truncated:
         trained = model.predict(observation, deterministic=True)[0]

@@ -1,4 +1,4 @@
-"""Table of commands. A command is imported only when it is called, to keep the start fast."""
+"""Table of commands. A command is imported only when it is called, so that the start is fast."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Command(NamedTuple):
-    """A command of the table.
+    """Entry of the table of commands.
 
     Attributes:
-        place: The function, or the Typer app of a group, as "module:attribute".
-        summary: The description in ``periodic-gp --help``.
+        place: Import path of the function, or of the Typer app of a group, as "module:attribute".
+        summary: Description in ``periodic-gp --help``.
     """
 
     place: str
@@ -34,17 +34,23 @@ COMMANDS = {
     "envs": Command("evaluation.cli.lists:list_envs", "List, describe or draw environments."),
     "agents": Command("evaluation.cli.lists:list_agents", "List the agents, or describe one."),
     "protocols": Command("evaluation.cli.lists:list_protocols", "List the protocols, or show one."),
-    "play": Command("evaluation.cli.single_run:play_one", "Run one agent through one episode."),
+    "play": Command("evaluation.cli.single_run:play_one", "Run one agent for one episode."),
     "run": Command("evaluation.cli.sweeps:run_protocol", "Run the agents of a protocol."),
     "show": Command("evaluation.cli.sweeps:show", "Show the tables of a sweep."),
     "compare": Command("evaluation.cli.sweeps:compare", "Compare two agents on common seeds."),
-    "plot": Command("evaluation.cli.sweeps:plot", "Draw curves, phases or profiles."),
-    "export": Command("evaluation.cli.sweeps:export", "Write every step of every run."),
-    "submit": Command("evaluation.cli.leaderboard:submit_agent", "Write a bundle of your agent."),
-    "verify": Command("evaluation.cli.leaderboard:verify_bundle", "Check a bundle, tier by tier."),
-    "leaderboard": Command("evaluation.cli.leaderboard:app", "Editions: open, add, judge, check."),
+    "plot": Command(
+        "evaluation.cli.sweeps:plot", "Draw regret curves, regret by phase or profiles."
+    ),
+    "export": Command("evaluation.cli.sweeps:export", "Write every step of every run to a file."),
+    "submit": Command(
+        "evaluation.cli.leaderboard:submit_agent", "Run your agent and write a bundle to submit."
+    ),
+    "verify": Command("evaluation.cli.leaderboard:verify_bundle", "Verify a bundle, tier by tier."),
+    "leaderboard": Command(
+        "evaluation.cli.leaderboard:app", "Open, judge and check editions of the leaderboard."
+    ),
 }
-"""Commands by name. They are built on demand: building all of them takes seconds."""
+"""Commands by name. Each command is built on demand, because building all takes seconds."""
 
 
 class CommandGroup(TyperGroup):
@@ -90,11 +96,11 @@ def options(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Decision-making in a world that repeats."""
+    """Bandit problems with periodic rewards: environments, agents, comparisons and decisions."""
 
 
 def command_group(table: Mapping[str, Command] = COMMANDS) -> CommandGroup:
-    """Return the command line with these commands."""
+    """Return the command-line interface with the commands of a table."""
     group = typer.main.get_group(app)
     assert isinstance(group, CommandGroup)
     group.set_table(table)
@@ -102,10 +108,10 @@ def command_group(table: Mapping[str, Command] = COMMANDS) -> CommandGroup:
 
 
 def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str] = str) -> None:
-    """Run the command of ``sys.argv``.
+    """Run the command that ``sys.argv`` names.
 
     Args:
-        table: The commands.
+        table: Commands by name.
         reword: Function that rewrites the text of errors and warnings, for example to name
             options instead of arguments.
     """
@@ -114,7 +120,7 @@ def main(table: Mapping[str, Command] = COMMANDS, *, reword: Callable[[str], str
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         say(f"Note: {reword(str(message))}", error=True)
 
-    gc.set_threshold(50_000)  # imports make many objects and leave little garbage
+    gc.set_threshold(50_000)  # imports create many objects but little garbage
     warnings.showwarning = show
     try:
         command_group(table).main(args=sys.argv[1:], prog_name="periodic-gp")

@@ -1,4 +1,4 @@
-"""Editions of the leaderboard: open, add and judge submissions, check, and build the page."""
+"""Open editions of the leaderboard, add and judge submissions, check editions, build pages."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 EditionOption = Annotated[
     Path | None,
-    typer.Option(help="Folder of the edition. By default the last one in leaderboard/."),
+    typer.Option(help="Folder of the edition; by default the last edition in leaderboard/."),
 ]
 CodeOption = Annotated[
     list[str] | None,
     typer.Option(
         "--agent",
-        help="Code of a submitted agent: file.py:Class, module:Class or an installed "
-        "agent's name. May be repeated.",
+        help="Code of a submitted agent: file.py:Class, module:Class or the name of an installed "
+        "agent. May be repeated.",
     ),
 ]
 IsolationOption = Annotated[
     str, typer.Option(help='Isolation of agents: "sandbox", or "none" for code that you trust.')
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="Number of worker processes. By default one per core.")
+    int | None, typer.Option(min=1, help="Number of worker processes; by default one per core.")
 ]
 ProtocolOption = Annotated[str, typer.Option(help="Name of a protocol, or a .toml file.")]
 
@@ -50,22 +50,33 @@ ProtocolOption = Annotated[str, typer.Option(help="Name of a protocol, or a .tom
 def submit_agent(
     agent: Annotated[
         str,
-        typer.Argument(help="A name, file.py:Class or module:Class, then :setting=value,..."),
+        typer.Argument(
+            help="Agent: a name, file.py:Class or module:Class, optionally followed by "
+            ":setting=value,..."
+        ),
     ],
     protocol: ProtocolOption = "edition",
-    out: Annotated[Path, typer.Option(help="Folder to write the bundle to.")] = Path("submission"),
+    out: Annotated[Path, typer.Option(help="Folder in which the bundle is written.")] = Path(
+        "submission"
+    ),
     name: Annotated[str | None, typer.Option(help="Name of the agent in the leaderboard.")] = None,
-    author: Annotated[list[str] | None, typer.Option(help="An author. May be repeated.")] = None,
-    link: Annotated[str | None, typer.Option(help="URL with more information.")] = None,
+    author: Annotated[
+        list[str] | None, typer.Option(help="Name of an author. May be repeated.")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(help="URL with more information on the agent.")
+    ] = None,
     training_steps: Annotated[
         int,
-        typer.Option(min=0, help="Number of its training steps; sets its track to pretrained."),
+        typer.Option(
+            min=0, help="Number of training steps of the agent; sets its track to pretrained."
+        ),
     ] = 0,
     workers: WorkersOption = None,
 ) -> None:
-    """Run your agent through a protocol, in a sandbox, and write a bundle to submit.
+    """Run your agent through a protocol, in a sandbox if available, and write a bundle to submit.
 
-    Run an interrupted command again to resume it.
+    If the command is interrupted, run it again to resume it.
     """
     track = "pretrained" if training_steps else None
     entry = agent_entry({"name": agent, "track": track, "training_steps": training_steps})
@@ -80,10 +91,10 @@ def submit_agent(
             workers=workers,
             on_progress=report,
         )
-    say(f"Wrote {len(manifest.runs):,} runs of {manifest.label} into {out}/")
+    say(f"Wrote {len(manifest.runs):,} runs of {manifest.label} to {out}/")
     say(f"Submission {manifest.id}")
     option = "" if protocol in protocols.names() else f" --protocol {shlex.quote(protocol)}"
-    say(f"To verify it: periodic-gp verify {shlex.quote(str(out))}{option}")
+    say(f"To verify the bundle: periodic-gp verify {shlex.quote(str(out))}{option}")
 
 
 def verify_bundle(
@@ -91,7 +102,7 @@ def verify_bundle(
     protocol: Annotated[
         str | None,
         typer.Option(
-            help="Protocol: a name or a .toml file. By default the one that the bundle names."
+            help="Name of a protocol, or a .toml file; by default the protocol of the bundle."
         ),
     ] = None,
     rerun: Annotated[int, typer.Option(min=0, help="Number of runs to repeat.")] = 0,
@@ -101,12 +112,13 @@ def verify_bundle(
 ) -> None:
     """Verify a submission, tier by tier. Without --rerun, no code of the agent is run.
 
-    The tier hidden-seed requires an edition: see ``leaderboard judge``.
+    The tier "hidden-seed" requires an edition: see ``leaderboard judge``.
     """
     name = protocol or read_manifest(bundle).protocol
     if protocol is None and name not in protocols.names():
         raise CommandError(
-            "unknown-protocol", "the bundle names an unknown protocol: add --protocol file.toml"
+            "unknown-protocol",
+            f"the bundle names the unknown protocol {name!r}: pass its file with --protocol",
         )
     with Reporter(quiet=False) as report:
         verdicts = verify(
@@ -129,11 +141,11 @@ def _say(verdict: Verdict) -> None:
 
 
 def find_edition(folder: Path | None) -> Edition:
-    """Return the edition in a folder, by default the last one."""
+    """Return the edition in a folder, by default the last edition in ``leaderboard/``."""
     known = sorted(path.parent for path in Path("leaderboard").glob(f"*/{LOG}"))
     if folder is None and not known:
         raise CommandError(
-            "no-edition", "no edition found in leaderboard/: pass its folder with --edition"
+            "no-edition", "no edition found in leaderboard/: pass a folder with --edition"
         )
     return Edition(folder or known[-1])
 
@@ -154,7 +166,7 @@ def add_submission(
     bundle: Annotated[Path, typer.Argument(help="Folder of the submission.")],
     edition: EditionOption = None,
 ) -> None:
-    """Add a submission that passes the tier replayed. None of its code is run."""
+    """Add a submission if it passes the tier "replayed". No code of the agent is run."""
     say(f"{bundle}: added {find_edition(edition).add(bundle).label}")
 
 
@@ -162,19 +174,22 @@ def add_submission(
 def judge_batch(
     submissions: Annotated[
         list[str] | None,
-        typer.Argument(help="Labels or ids; by default all without a verdict."),
+        typer.Argument(
+            help="Labels or ids of submissions; by default all submissions without a verdict."
+        ),
     ] = None,
     agent: CodeOption = None,
     edition: EditionOption = None,
     isolation: IsolationOption = "sandbox",
     abandon: Annotated[
-        str | None, typer.Option(help="Abandon the interrupted batch, with this reason.")
+        str | None, typer.Option(help="Abandon the interrupted batch, and record this reason.")
     ] = None,
     workers: WorkersOption = None,
 ) -> None:
-    """Judge a batch of submissions on the same new hidden seeds. This runs their code.
+    """Judge a batch of submissions on the same new hidden seeds. This runs the submitted code.
 
-    An interrupted batch must be judged again, on new seeds, or abandoned; the log records both.
+    An interrupted batch must be judged again on new seeds, or abandoned. The log still shows the
+    interrupted batch.
     """
     opened = find_edition(edition)
     if abandon is not None:
@@ -202,33 +217,35 @@ def check_edition(
     head: Annotated[
         str | None, typer.Option(help="Published head that the log must contain.")
     ] = None,
-    rerun: Annotated[int, typer.Option(min=0, help="Number of runs of each agent to repeat.")] = 0,
+    rerun: Annotated[
+        int, typer.Option(min=0, help="Number of hidden runs to repeat, per agent.")
+    ] = 0,
     workers: WorkersOption = None,
 ) -> None:
-    """Verify an edition: hashes of the log, regrets, hidden seeds and verdicts."""
+    """Verify the hashes of the log, the regrets, the hidden seeds and the verdicts."""
     opened = find_edition(edition)
     with Reporter(f"Checking edition {opened.name}"):
         count = len(judging.check(opened, head=head))
     say(f"Verified edition {opened.name}: events {len(opened.lines)}, submissions {count}.")
     if opened.batch:
-        say(f"The last batch, of size {len(opened.batch)}, is neither judged nor abandoned.")
+        say(f"The last batch (size {len(opened.batch)}) is neither judged nor abandoned.")
     say(f"Head of the log: {opened.head}")
     if rerun:
         with Reporter(quiet=False) as report:
             runs = judging.rerun(opened, rerun, workers=workers, on_progress=report)
-        say(f"Repeated {runs} runs of agents with unchanged code: all match the edition.")
+        say(f"Repeated {runs} runs of agents with unchanged code: all regrets match the edition.")
 
 
 @app.command("build")
 def build_page(
-    out: Annotated[Path, typer.Option(help="File of the page.")] = Path("leaderboard.html"),
+    out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("leaderboard.html"),
     edition: EditionOption = None,
     store: Annotated[
-        Path | None, typer.Option(help="Build the page of this store instead of an edition.")
+        Path | None, typer.Option(help="Store whose results to show, instead of an edition.")
     ] = None,
     sweep: SweepOption = None,
 ) -> None:
-    """Build a page that works offline, with the plotting library beside it."""
+    """Build a page that works offline, and write the plotting library to the same folder."""
     check_folder(out)
     with Reporter(f"Building {out}: tables, curves and pictures of worlds"):
         if store is not None:

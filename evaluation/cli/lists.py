@@ -20,15 +20,15 @@ from evaluation.specs import MissingPackageError, WorldSpec, look_for
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv
 
-WORLD_HELP = "An environment: its id, or id:argument=value,list=[1,2] in quotes."
+WORLD_HELP = "Id of an environment, or id:argument=value,list=[1,2] in quotes."
 
 
 def list_envs(
     env: Annotated[
-        str | None, typer.Argument(help=f"{WORLD_HELP} Without one, all are listed.")
+        str | None, typer.Argument(help=f"{WORLD_HELP} Without an id, all environments are listed.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw the landscape of one world into this file.")
+        Path | None, typer.Option(help="File for a picture of the mean rewards of one world.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world to draw.")] = 0,
 ) -> None:
@@ -36,7 +36,8 @@ def list_envs(
     if env is None:
         if picture is not None:
             raise CommandError(
-                "missing-argument", "--picture needs an id: periodic-gp envs ID --picture FILE"
+                "missing-argument",
+                "--picture needs the id of an environment: periodic-gp envs ID --picture FILE",
             )
         _print_envs()
         return
@@ -50,7 +51,7 @@ def list_envs(
     world.reset(seed=seed)
     assert world.episode is not None
     save_picture(world_figure(f"{env}, seed {seed}", world.setup, world.episode), picture)
-    say(f"Drew {env}, seed {seed}, into {picture}")
+    say(f"Wrote a picture of {env}, seed {seed}, to {picture}")
     say_origin(world)
 
 
@@ -72,7 +73,7 @@ def _print_envs() -> None:
 def _facts(env_id: str) -> tuple[str, str, str]:
     """Return the actions, periods and horizon of an environment."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as those on missing data
+        warnings.simplefilter("ignore")  # for example about missing data
         env = make_world(env_id)
     public = env.public
     finite = public.n_actions is not None
@@ -82,7 +83,7 @@ def _facts(env_id: str) -> tuple[str, str, str]:
 
 
 def make_world(env: str) -> PeriodicBanditEnv:
-    """Return the environment of an argument, without warnings that ``say_origin`` repeats."""
+    """Return the environment of an argument, without the warnings that ``say_origin`` prints."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
         spec = WorldSpec.parse(env)
@@ -102,10 +103,10 @@ def say_origin(world: PeriodicBanditEnv) -> None:
 def list_agents(
     agent: Annotated[
         str | None,
-        typer.Argument(help="Name of an agent to describe. Without one, all are listed."),
+        typer.Argument(help="Name of an agent to describe. Without a name, all agents are listed."),
     ] = None,
 ) -> None:
-    """List the agents, or describe one with its settings."""
+    """List the agents, or describe one agent and its settings."""
     if agent is None:
         for name in names():
             try:
@@ -128,12 +129,12 @@ def list_protocols(
         str | None, typer.Argument(help="Name of a protocol, or a .toml file, to show.")
     ] = None,
 ) -> None:
-    """List the protocols, or show one as a TOML file to copy and change."""
+    """List the protocols, or show one protocol as a TOML file to copy and change."""
     if name is not None:
         chosen = Protocol.load(name)
         own, packaged = Path(name), resources.files("evaluation") / "protocols" / f"{name}.toml"
         text = (own if own.is_file() else packaged).read_text(encoding="utf-8").rstrip()
-        hashes = f"hash {chosen.hash[:12]}, without its agents {chosen.challenge[:12]}"
+        hashes = f"hash {chosen.hash[:12]}, hash without agents {chosen.challenge[:12]}"
         say(f"# {chosen.name}, {hashes}\n{text}")
         return
     for known in protocols.names():

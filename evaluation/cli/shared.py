@@ -12,12 +12,12 @@ import typer
 
 from evaluation.errors import UserError
 
-StoreOption = Annotated[Path, typer.Option("--store", help="File with the results.")]
+StoreOption = Annotated[Path, typer.Option("--store", help="SQLite file with the results.")]
 ProcessesOption = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Number of worker processes; 0 uses the main process. By default one per core.",
+        help="Number of worker processes, by default one per core; 0 uses the main process.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
@@ -26,14 +26,14 @@ PICTURE_FORMATS = (".jpg", ".pdf", ".png", ".svg")
 
 
 class CommandError(UserError):
-    """Invalid argument of a command."""
+    """Raised if an argument of a command is invalid."""
 
 
 def check_folder(path: Path) -> None:
     """Raise an error if a file cannot be created at a path."""
     if path.is_dir() or not os.access(path.parent, os.W_OK):  # False for a missing folder
         raise CommandError(
-            "cannot-write", f"cannot write {str(path)!r}: give a file in a folder that exists"
+            "cannot-write", f"cannot write {str(path)!r}: choose a file in a writable folder"
         )
 
 
@@ -48,14 +48,14 @@ def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
     if path.suffix.lower() not in known:
         raise CommandError(
             "unknown-file-type",
-            f"a picture's name must end in {', '.join(known)}, got {str(path)!r}",
+            f"the name of a picture must end in one of {', '.join(known)}, got {str(path)!r}",
         )
     check_folder(path)
 
 
 def save_picture(figure: Any, path: Path) -> None:
-    """Write a figure into a file."""
-    from periodic_envs.files import write_figure  # the package imports Gymnasium
+    """Write a figure to a file."""
+    from periodic_envs.files import write_figure  # late, since the package imports Gymnasium
 
     with writing(path):
         write_figure(figure, path)

@@ -26,17 +26,20 @@ def play_one(
     env: Annotated[str, typer.Argument(help=WORLD_HELP)],
     agent: Annotated[
         str,
-        typer.Argument(help="An agent: name, name:setting=value, module:Class or file.py:Class."),
+        typer.Argument(
+            help="Agent: a name, file.py:Class or module:Class, optionally followed by "
+            ":setting=value,..."
+        ),
     ],
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the world, its noise and the agent.")
     ] = 0,
     picture: Annotated[
         Path | None,
-        typer.Option(help="Draw choices and regret into this file; .gif makes an animation."),
+        typer.Option(help="File for a picture of choices and regret; .gif gives an animation."),
     ] = None,
 ) -> None:
-    """Run one agent through one episode."""
+    """Run one agent for one episode."""
     world = make_world(env)
     film = None
     if picture is not None:
@@ -48,7 +51,8 @@ def play_one(
     if not accepts(spec.name, world.setup):
         raise CommandError(
             "unsupported-environment",
-            f"{agent} takes {TAKES[str(taken_by(spec.name))]} only, unlike {env}",
+            f"{agent} supports only {TAKES[str(taken_by(spec.name))]}, but the action space of "
+            f"{env} is {world.action_space}",
         )
     try:
         # One thread, as in sweeps: additional threads slow down operations on small matrices.
@@ -57,7 +61,7 @@ def play_one(
             run = play(WorldSpec.parse(env).as_played(world), spec, seed, on_step=on_step)
     except UnknownAgentError:
         raise
-    except Exception as error:  # report errors of any type with their location
+    except Exception as error:  # report errors of all types with their location
         raise CommandError(
             getattr(error, "code", "failed-run"), f"{agent}: {reason_of(error)}"
         ) from error
@@ -67,7 +71,7 @@ def play_one(
         f"{1e3 * run.agent_seconds.mean():.2f} ms per step"
         + (f", engine {engine}" if engine else "")
     )
-    # The agent's rewards are noisy; those of references are means.
+    # The agent's rewards include noise; the rewards of references are means.
     for name, rewards in {"total reward": run.reward, **reference_rewards(world)}.items():
         total = float(rewards.sum())
         say(f"  {name:<14}  {total:>14,.2f}  {total / len(rewards):>12,.4g} a step")
@@ -77,4 +81,4 @@ def play_one(
             film.write(picture)
         else:
             save_picture(run_figure(f"{agent} in {env}, seed {seed}", world, run), picture)
-        say(f"Drew the run into {picture}")
+        say(f"Wrote a picture of the run to {picture}")

@@ -29,12 +29,12 @@ from evaluation.tables import overall_table, remarks, tables_of, task_table
 SweepOption = Annotated[
     str | None,
     typer.Option(
-        "--sweep", help="Name of the sweep's protocol, or its number; by default the last sweep."
+        "--sweep", help="Number of a sweep, or name of its protocol; by default the last sweep."
     ),
 ]
 BaselineOption = Annotated[
     str | None,
-    typer.Option(help="Compare every agent with this one, on the same worlds and seeds."),
+    typer.Option(help="Agent or reference row with which to compare every agent, on common seeds."),
 ]
 DEFAULT_STORE = Path("results.sqlite")
 
@@ -43,21 +43,23 @@ def run_protocol(
     protocol: Annotated[str, typer.Argument(help="Name of a protocol, or a .toml file.")],
     agents: Annotated[
         list[str] | None,
-        typer.Option(help="Agent to run instead of the protocol's. May be repeated."),
+        typer.Option(help="Agent to run instead of the protocol's agents. May be repeated."),
     ] = None,
     envs: Annotated[
         list[str] | None,
-        typer.Option(help="Environment to run instead of the protocol's. May be repeated."),
+        typer.Option(
+            help="Environment to run instead of the protocol's environments. May be repeated."
+        ),
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option(help="Seeds to run instead of the protocol's, written 0:100 or 1,4,9."),
+        typer.Option(help="Seeds to run instead of the protocol's seeds, such as 0:100 or 1,4,9."),
     ] = None,
     workers: ProcessesOption = None,
     dask: Annotated[
         str | None,
         typer.Option(
-            help="Run on a Dask cluster: tcp://host:port, or local for one of this machine."
+            help="Run on a Dask cluster: tcp://host:port, or local for a cluster on this machine."
         ),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
@@ -73,7 +75,7 @@ def run_protocol(
         labels = [entry.label for entry in entries]
         check_known("baseline", baseline, [*labels, *REFERENCE_ROWS], f"in {protocol}")
     results = None
-    # Suppressed here, so that no traceback keeps the Dask client alive.
+    # KeyboardInterrupt is suppressed, so that no traceback keeps the Dask client alive.
     with Reporter(quiet=as_json) as report, contextlib.suppress(KeyboardInterrupt):
         results = run(
             protocol,
@@ -101,13 +103,15 @@ def show(
     baseline: BaselineOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the tables of a sweep with intervals, optionally compared with a baseline."""
+    """Show the tables of a sweep with intervals, and optionally comparisons with a baseline."""
     _print(load(store, sweep), baseline, as_json)
 
 
 def compare(
-    first: Annotated[str, typer.Argument(help="The first agent, by its label.")],
-    second: Annotated[str, typer.Argument(help="The second agent, or a reference row.")],
+    first: Annotated[str, typer.Argument(help="Label of the first agent.")],
+    second: Annotated[
+        str, typer.Argument(help="Label of the second agent, or of a reference row.")
+    ],
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
 ) -> None:
@@ -123,17 +127,17 @@ def compare(
 
 
 def plot(
-    out: Annotated[Path, typer.Argument(help="File to draw into: .png, .svg, .pdf or .jpg.")],
+    out: Annotated[Path, typer.Argument(help="File to write: .png, .svg, .pdf or .jpg.")],
     kind: Annotated[
-        str, typer.Option(help="What to draw: curves (regret over time), phases or profiles.")
+        str, typer.Option(help="Kind of figure: curves (regret over time), phases or profiles.")
     ] = "curves",
     agents: Annotated[
         list[str] | None,
-        typer.Option(help="Agent to draw, by default all. May be repeated."),
+        typer.Option(help="Agent to draw; by default all agents. May be repeated."),
     ] = None,
     envs: Annotated[
         list[str] | None,
-        typer.Option(help="Environment to draw, by default all. May be repeated."),
+        typer.Option(help="Environment to draw; by default all environments. May be repeated."),
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     sweep: SweepOption = None,
@@ -147,9 +151,9 @@ def plot(
             "invalid-option", f"--kind must be one of {', '.join(FIGURES)}, got {kind!r}"
         )
     selected = load(store, sweep).select(agents=agents, envs=envs)
-    with Reporter(f"Drawing {kind} into {out}"):
+    with Reporter(f"Drawing {kind}"):
         save_picture(FIGURES[kind](selected), out)
-    say(f"Drew {kind} into {out}")
+    say(f"Wrote the figure of {kind} to {out}")
 
 
 def export(
@@ -160,12 +164,12 @@ def export(
     """Write every step of every run: agent, env, seed, t, action, reward, regret."""
     if out.suffix not in (".parquet", ".csv"):
         raise CommandError(
-            "unknown-file-type", f"the name must end in .parquet or .csv, got {str(out)!r}"
+            "unknown-file-type", f"OUT must end in .parquet or .csv, got {str(out)!r}"
         )
     check_folder(out)
     with writing(out):
         rows = load(store, sweep).save_steps(out)
-    say(f"Wrote {rows:,} rows into {out}")
+    say(f"Wrote {rows:,} rows to {out}")
 
 
 def _print(results: Results, baseline: str | None, as_json: bool) -> None:

@@ -1,7 +1,7 @@
-"""Bundles: submissions on disk, folders with ``manifest.json`` and ``steps.bin``.
+"""Bundles: submissions on disk, as folders with ``manifest.json`` and ``steps.bin``.
 
-Bundles are untrusted. Sizes are bounded, nothing in a bundle is executed, and no path in it is
-read or written. The format of the steps is described in ``replay.py``.
+Bundles are untrusted. Their size is limited, nothing in a bundle is executed, and no path that a
+bundle names is read or written. The format of the steps is described in ``replay.py``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from periodic_envs.files import write_durably
 
 MANIFEST, STEPS = "manifest.json", "steps.bin"
 MAX_MANIFEST_BYTES = 4 * 2**20
-MAX_TABLE_LETTERS = 20_000  # of settings and machine, as JSON
+MAX_TABLE_LETTERS = 20_000  # limit for settings and machine in total, as JSON
 
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
@@ -33,18 +33,18 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
 
 
 class LeaderboardError(UserError):
-    """Error in a submission or an edition that a user can fix."""
+    """Raised for a fault in a submission or an edition that a user can fix."""
 
 
 class BundleError(LeaderboardError, ValueError):
-    """Rejected submission; the message contains only printable characters."""
+    """Raised if a submission is rejected; the message contains only printable characters."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(code, "".join(c if c.isprintable() else " " for c in message[:1000]))
 
 
 class RunClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run of a submission: the claimed regret, and the agent's time in seconds."""
+    """Claims about one run of a submission: its regret, and the agent's time in seconds."""
 
     env: str
     seed: Whole
@@ -57,20 +57,20 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     Attributes:
         protocol: Name of the protocol.
-        challenge: SHA-256 of its worlds, seeds, horizon and limits (``Protocol.challenge``).
+        challenge: SHA-256 of the protocol without its agents (``Protocol.challenge``).
         label: Name of the agent in the leaderboard.
         agent: Name of the agent as in ``AgentSpec``.
-        settings: Its settings.
+        settings: Settings of the agent.
         track: "online" or "pretrained".
-        training_steps: Interactions before the submitted runs, as declared by the author.
+        training_steps: Number of training interactions, as declared by the author.
         source_sha256: SHA-256 of the agent's code (``submission.code_hash``).
         authors: Names of the authors.
         link: URL with more information, or None.
-        machine: Versions and platform.
-        created: Time in ISO format.
+        machine: Package versions and platform of the author's machine.
+        created: Time of the submission in ISO format.
         steps_sha256: SHA-256 of ``steps.bin``.
         runs: The runs in the order of ``replay.replays``.
-        format: Version of this format.
+        format: Version of the format of bundles.
     """
 
     protocol: Text
@@ -90,13 +90,13 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     format: Literal[4] = 4
 
     def __post_init__(self) -> None:
-        """Check what the types of the fields do not express."""
+        """Check the conditions that the types of the fields do not express."""
         tables = json.dumps([self.settings, self.machine], ensure_ascii=False)
         if len(tables) > MAX_TABLE_LETTERS or "\\" in tables:
             raise BundleError(
                 "invalid-table",
                 f"settings and machine must have at most {MAX_TABLE_LETTERS:,} printable "
-                "characters, without quotes and backslashes",
+                "characters as JSON, without quotes or backslashes in their names and values",
             )
         for text in (self.protocol, self.label, self.agent, self.created, *self.authors, tables):
             if (
@@ -106,14 +106,17 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             ):
                 raise BundleError(
                     "invalid-text",
-                    f"text must be printable, without surrounding blanks: {text[:80]!r}",
+                    "every text must be printable, without spaces at its start or end, got "
+                    f"{text[:80]!r}",
                 )
         if self.training_steps and self.track != "pretrained":
-            raise BundleError("wrong-track", 'training_steps require the track "pretrained"')
+            raise BundleError(
+                "wrong-track", f'training_steps require the track "pretrained", got {self.track!r}'
+            )
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:
-        """Read untrusted JSON.
+        """Return the manifest in untrusted JSON.
 
         Raises:
             BundleError: If a field is missing, unknown or invalid.
@@ -127,12 +130,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             ) from None
 
     def to_json(self) -> bytes:
-        """Return the canonical JSON, equal for equal content."""
+        """Return the canonical JSON, which is identical for equal manifests."""
         return (canonical_json(msgspec.to_builtins(self)) + "\n").encode()
 
     @property
     def id(self) -> str:
-        """Id of the submission: the SHA-256 of the manifest, which contains that of the steps."""
+        """Id of the submission: SHA-256 of the manifest, which includes the hash of the steps."""
         return hashlib.sha256(self.to_json()).hexdigest()
 
     @property
@@ -142,30 +145,34 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a bundle, whose folder must contain no further files."""
+    """Return the manifest of a bundle; raise an error if its folder contains other files."""
     if not folder.is_dir():
         raise BundleError("file-not-found", f"the folder {str(folder)!r} does not exist")
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in (MANIFEST, STEPS))
     if foreign:
         raise BundleError(
             "unexpected-file",
-            f"the folder contains a file that is not part of a bundle: {foreign[0][:50]!r}",
+            f"a bundle must contain only {MANIFEST} and {STEPS}, got {foreign[0][:50]!r}",
         )
     return Manifest.from_json(read_file(folder / MANIFEST, MAX_MANIFEST_BYTES))
 
 
 def read_file(path: Path, max_bytes: int) -> bytes:
-    """Read a regular file of bounded size; reject links, pipes and devices."""
+    """Return the content of a regular file of limited size; reject links, pipes and devices."""
+    # The flags also protect if the file is replaced by a link or a pipe after it was checked.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise BundleError("not-a-file", f"{path.name} is not a regular file")
+            raise BundleError(
+                "not-a-file",
+                f"{path.name} must be a regular file, not a link, folder, pipe or device",
+            )
         with open(os.open(path, flags), "rb") as file:
             data = file.read(max_bytes + 1)
     except OSError as error:
         raise BundleError("cannot-read", f"cannot read {str(path)!r}: {error.strerror}") from None
     if len(data) > max_bytes:
-        raise BundleError("file-too-large", f"{path.name} is larger than {max_bytes:,} bytes")
+        raise BundleError("file-too-large", f"{path.name} must have at most {max_bytes:,} bytes")
     return data
 
 

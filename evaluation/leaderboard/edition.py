@@ -3,11 +3,11 @@
 ::
 
     leaderboard/2026.3/protocol.toml    worlds, seeds and limits
-                       log.jsonl        one line per event, each with the hash of the line before
+                       log.jsonl        one line per event, with the hash of the previous line
                        submissions/ID/  manifest.json, steps.bin: the submitted bundle
 
-The log contains no keys and no secrets. The hash of its last line, the head, authenticates all
-lines: any change before a published head can be detected.
+The log contains no secrets. Each line contains the hash of the previous line, so the hash of the
+last line, the *head*, identifies the whole log: any change before a published head can be detected.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from periodic_envs.files import write_durably
 
 PROTOCOL, LOG, SUBMISSIONS = "protocol.toml", "log.jsonl", "submissions"
 MAX_LOG_BYTES = 2**28
-MAX_WAIT_SECONDS = 10.0  # for another process that changes the edition
+MAX_WAIT_SECONDS = 10.0  # for the lock, while another process changes the edition
 
 
 class _Line(
@@ -65,17 +65,17 @@ class _Line(
 
 
 class Opened(_Line, frozen=True, tag="opened"):
-    """Event: the edition was opened with this protocol."""
+    """Event: the edition was opened with the protocol that has this challenge."""
 
     challenge: Digest
 
 
 class Added(_Line, frozen=True, tag="added"):
-    """Event: a replayed submission was added.
+    """Event: a submission that passed the tier "replayed" was added.
 
     Attributes:
-        submission: Its id.
-        actions: Digest of its actions, independent of its label.
+        submission: Id of the submission.
+        actions: Digest of the submitted actions, which does not depend on the label.
     """
 
     submission: Digest
@@ -83,12 +83,12 @@ class Added(_Line, frozen=True, tag="added"):
 
 
 class Recorded(_Line, frozen=True, tag="recorded"):
-    """Event: a batch is recorded, before its hidden seeds are drawn.
+    """Event: a batch was recorded, before its hidden seeds were drawn.
 
     Attributes:
         batch: Ids of the submissions.
-        code: SHA-256 of the code of every agent that is run, reference agents included.
-        isolation: Isolation of the agents.
+        code: SHA-256 of the code of every submitted agent and every reference agent, by label.
+        isolation: Isolation of the submitted agents, "sandbox" or "none".
     """
 
     batch: tuple[Digest, ...]
@@ -100,12 +100,13 @@ class Judged(_Line, frozen=True, tag="judged"):
     """Event: the recorded batch was judged.
 
     Attributes:
-        nonce: Random text from which, with the batch and the previous head, the hidden seeds are
-            derived.
-        seeds: Seeds of the worlds, as text: they have 128 bits.
-        regrets: Regret of every agent in each world by seed, None where a run failed.
-        ms_per_step: Time of every agent that finished a run, as measured by the judge.
-        verdicts: Verdict on every submission.
+        nonce: Random text. The hidden seeds are derived from the nonce, the batch and the head of
+            the log after the batch was recorded.
+        seeds: Hidden seeds of the worlds, stored as text because they have 128 bits.
+        regrets: Regrets by agent and world, one per seed; None for a failed run.
+        ms_per_step: Milliseconds per step by agent, as measured by the judge; agents whose runs
+            have all failed are omitted.
+        verdicts: Verdicts by id of the submission.
     """
 
     nonce: str
@@ -126,13 +127,13 @@ Line = Opened | Added | Recorded | Judged | Abandoned
 
 @dataclass(frozen=True)
 class EditionEntry(Submission):
-    """Submission of an edition, with its judging events; the last one is decisive."""
+    """Submission of an edition, with the events that judged it. The last event is decisive."""
 
     judged: Sequence[Judged]
 
     @property
     def verdict(self) -> Verdict:
-        """Last verdict on the submission."""
+        """Last verdict on the submission; if it was not judged, that of the tier "replayed"."""
         if not self.judged:
             return Verdict("replayed", True, "the submitted actions have the claimed regrets")
         return self.judged[-1].verdicts[self.id]
@@ -144,14 +145,14 @@ class EditionEntry(Submission):
 
 
 class Edition:
-    """An edition in its folder.
+    """Edition of the leaderboard, stored in a folder.
 
     Args:
         folder: Folder with a protocol and a log.
 
     Attributes:
         lines: Lines of the log.
-        heads: SHA-256 of every line.
+        heads: SHA-256 of every line of the log.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -161,9 +162,11 @@ class Edition:
 
     @classmethod
     def open(cls, folder: Path, protocol: str = "edition") -> Edition:
-        """Open an edition with a protocol of this package or a TOML file."""
+        """Open a new edition with a protocol of this package or from a TOML file."""
         if folder.exists():
-            raise LeaderboardError("file-exists", f"{str(folder)!r} already exists")
+            raise LeaderboardError(
+                "file-exists", f"{str(folder)!r} already exists: choose a different folder"
+            )
         challenge = Protocol.load(protocol).challenge
         shipped = resources.files("evaluation") / "protocols"
         source = Path(protocol) if protocol.endswith(".toml") else shipped / f"{protocol}.toml"
@@ -181,8 +184,8 @@ class Edition:
         if not isinstance(opened, Opened) or protocol.challenge != opened.challenge:
             raise LeaderboardError(
                 "wrong-protocol",
-                f"{PROTOCOL} is not the protocol that edition {self.name} was opened with: it was "
-                "changed, or the version of the worlds or their data differ",
+                f"{PROTOCOL} is not the protocol with which edition {self.name} was opened: the "
+                "file, the version of the worlds, or their data have changed",
             )
         return replace(protocol, name=self.name)
 
@@ -193,7 +196,7 @@ class Edition:
         data = read_file(self.folder / LOG, MAX_LOG_BYTES)
         *texts, rest = data.split(b"\n")
         if rest:
-            raise LeaderboardError("damaged-file", f"line {len(texts) + 1} of {LOG} is cut off")
+            raise LeaderboardError("damaged-file", f"line {len(texts) + 1} of {LOG} is incomplete")
         for number, text in enumerate(texts, start=1):
             try:
                 line = msgspec.json.decode(text, type=Line)
@@ -214,17 +217,17 @@ class Edition:
 
     @property
     def head(self) -> str:
-        """SHA-256 of the last line."""
+        """SHA-256 of the last line of the log, or an empty string if the log is empty."""
         return self.heads[-1] if self.heads else ""
 
     @property
     def batch(self) -> tuple[str, ...]:
-        """Submissions of a recorded batch that is neither judged nor abandoned."""
+        """Ids of the submissions of a recorded batch that is neither judged nor abandoned."""
         last = self.lines[-1] if self.lines else None
         return last.batch if isinstance(last, Recorded) else ()
 
     def _check_next(self, line: Line) -> None:
-        """Check the order of events: one opening, then batches that are each concluded."""
+        """Raise an error if an event must not follow the events in the log."""
         ends = isinstance(line, Judged | Abandoned)
         retries = isinstance(line, Recorded) and line.batch == self.batch
         fits = ends == bool(self.batch) or retries
@@ -232,8 +235,8 @@ class Edition:
             number, kind = len(self.lines) + 1, type(line).__name__.lower()
             raise LeaderboardError(
                 "wrong-event",
-                f"line {number} of {LOG} cannot be {kind!r}: an edition is opened once, at "
-                "the start; a batch is recorded, then judged or abandoned before other events",
+                f"line {number} of {LOG} must not be {kind!r}: an edition is opened once, at the "
+                "start, and a batch is recorded, then judged or abandoned, before other events",
             )
 
     @contextmanager
@@ -244,7 +247,7 @@ class Edition:
         except Timeout:
             raise LeaderboardError(
                 "locked-edition",
-                f"another process is changing edition {self.name}: wait until it has finished",
+                f"another process is changing edition {self.name}: try again when it has finished",
             ) from None
         try:
             self.read()
@@ -266,10 +269,10 @@ class Edition:
             self.read()
 
     def add(self, bundle: Path) -> Manifest:
-        """Add a submission that passes the tier replayed and is not a copy.
+        """Add a submission after checking that it passes the tier "replayed" and is not a copy.
 
         Raises:
-            BundleError: If it is rejected.
+            BundleError: If the submission is rejected.
         """
         submission = read_submission(bundle, self.protocol)
         check_regrets(submission, self.protocol)
@@ -308,7 +311,7 @@ class Edition:
 
 
 def actions_digest(submission: Submission) -> str:
-    """Return the SHA-256 of the rounded actions."""
+    """Return the SHA-256 of the challenge and the actions; coordinates are rounded."""
     digest = hashlib.sha256(submission.manifest.challenge.encode())
     for own in submission.actions:
         scale = ACTION_TOLERANCE if own.dtype.kind == "f" else 1
@@ -319,7 +322,8 @@ def actions_digest(submission: Submission) -> str:
 def standings(edition: Edition, track: str) -> tuple[Results, dict[str, EditionEntry]]:
     """Return the public runs of a track's submissions as results, and the submissions by label.
 
-    Refused submissions are excluded. The start of the id is appended to duplicate labels.
+    Refused submissions are excluded. If a label is not unique, the start of the submission's id is
+    appended to the label.
     """
     entries = [e for e in edition.entries() if e.manifest.track == track and e.verdict.passed]
     taken = [*REFERENCE_ROWS, REFERENCES, *(entry.manifest.label for entry in entries)]

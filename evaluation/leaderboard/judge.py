@@ -32,20 +32,21 @@ from evaluation.runs import Run, with_key
 from evaluation.specs import AgentEntry, agent_entry, canonical_json
 from evaluation.statistics import middle_half
 
-# Run in every batch, so that batches on different seeds are comparable.
+# These agents are run in every batch, so that batches on different seeds are comparable.
 REFERENCE_AGENTS = ("random", "gp-ucb", "periodic-gp-ucb", "auto-gp-ucb")
-COUNT = 10  # hidden seeds of each world
-FALSE_ALARM = 1e-3  # probability of refusing an honest agent
-PERMUTATIONS = 20_000
-REGRET_TOLERANCE = 1e-6  # of a regret that was computed on another machine
+COUNT = 10  # number of hidden seeds for each world
+FALSE_ALARM = 1e-3  # maximum probability of refusing an honest agent
+PERMUTATIONS = 20_000  # the smallest p-value is 1e-4, a tenth of FALSE_ALARM
+REGRET_TOLERANCE = 1e-6  # for regrets that were computed on another machine
 
 
 @dataclass(frozen=True)
 class HiddenSeeds:
-    """Hidden seeds of a batch, shared by all its agents, so that results are paired.
+    """Hidden seeds of a batch, which all its agents share so that results are paired.
 
-    The seeds of a world and of the agent in it are derived separately, so that the agent's random
-    numbers do not reveal the world. Both have 128 bits, which prevents an exhaustive search.
+    The seed of a world and the seed of an agent in this world are derived separately, so that the
+    agent's random numbers do not reveal the world. Both seeds have 128 bits, which prevents an
+    exhaustive search.
 
     Attributes:
         nonce: Random text, drawn after the batch was recorded.
@@ -59,11 +60,11 @@ class HiddenSeeds:
 
     @property
     def worlds(self) -> tuple[int, ...]:
-        """Seeds of the worlds."""
+        """Seeds of the worlds; all worlds use the same seeds."""
         return tuple(self.seed("world", number) for number in range(COUNT))
 
     def seed(self, *what: str | int) -> int:
-        """Return a derived seed, for example of ``"agent", env, seed`` for an agent in a world."""
+        """Return the seed that is derived for ``what``, such as ``"agent", env, seed``."""
         content = canonical_json([self.nonce, list(self.batch), self.head, *what])
         return int.from_bytes(hashlib.sha256(content.encode()).digest()[:16], "big")
 
@@ -80,17 +81,18 @@ def judge(
 ) -> Judged:
     """Judge a batch of submissions on the same hidden seeds, with the reference agents.
 
-    The batch is recorded before its seeds are drawn. An interrupted batch must be judged again, on
-    new seeds, or abandoned; the log shows both.
+    The batch is recorded before its seeds are drawn. An interrupted batch must be judged again on
+    new seeds, or abandoned; in both cases, the log still shows the interrupted batch.
 
     Args:
-        edition: The edition.
-        submissions: Labels or ids; by default all without a verdict, or the interrupted batch.
+        edition: Edition with the submissions.
+        submissions: Labels or ids of submissions; by default all submissions without a verdict. If
+            a batch was interrupted, this batch is judged instead.
         agents: Locations of the code of third-party agents.
         isolation: "sandbox", or "none" for agents that you trust.
         sample: Number of public runs of each submission to repeat.
         workers: Number of processes; by default one per core.
-        on_progress: Called with the progress of the runs.
+        on_progress: Function that is called with the progress of the runs.
 
     Raises:
         LeaderboardError: If the batch cannot be judged on this system.
@@ -172,7 +174,9 @@ def _batch(edition: Edition, submissions: Sequence[str]) -> list[EditionEntry]:
             "unknown-submission" if wanted else "nothing-to-judge",
             f"edition {edition.name} does not contain "
             + (
-                f"all of {', '.join(sorted(wanted))}" if wanted else "submissions without a verdict"
+                f"all of these submissions: {', '.join(sorted(wanted))}"
+                if wanted
+                else "submissions without a verdict"
             ),
         )
     return chosen
@@ -183,11 +187,15 @@ def check_protocol(protocol: Protocol) -> None:
     replayed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
     if replayed:
         raise LeaderboardError(
-            "no-hidden-seeds", f"{replayed[0]!r} replays data, which has no hidden seeds"
+            "no-hidden-seeds",
+            f"the worlds of an edition must be drawn from seeds, but {replayed[0]!r} replays data",
         )
+    # The smallest possible p-value of the permutation test must not exceed FALSE_ALARM.
     if 2 / math.comb(len(protocol.seeds) + COUNT, COUNT) ** len(protocol.envs) > FALSE_ALARM:
         raise LeaderboardError(
-            "too-few-runs", "the protocol has too few runs for the test on hidden seeds"
+            "too-few-runs",
+            f"{len(protocol.seeds)} seeds of {len(protocol.envs)} worlds give too few runs for "
+            "the test on hidden seeds: use more seeds or worlds",
         )
 
 
@@ -209,9 +217,9 @@ def hidden_verdict(
 
     Args:
         manifest: Manifest with the regrets on public seeds.
-        regrets: Regrets on hidden seeds by world, None where a run failed.
+        regrets: Regrets on hidden seeds by world; None for a failed run.
         seeds: Hidden seeds.
-        uniform: Regret of choosing at random, by world and seed, public and hidden.
+        uniform: Regret of choosing at random, by world and by (public or hidden) seed.
     """
     for env, own in regrets.items():
         if None in own:  # the agent's error message could leak the hidden world
@@ -227,21 +235,24 @@ def hidden_verdict(
     known, unseen, p_value = permutation_test(public, hidden)
     words = (
         f"normalised regret {unseen:.3f} on {COUNT} hidden seeds of each world, {known:.3f} on the "
-        f"public ones (permutation test, p = {p_value:.2g})"
+        f"public seeds (permutation test, p = {p_value:.2g})"
     )
     worse = p_value <= FALSE_ALARM
-    return Verdict(TIERS[3], not worse, words + ": it depends on the public seeds" * worse)
+    return Verdict(
+        TIERS[3], not worse, words + ": the regret depends on knowing the public seeds" * worse
+    )
 
 
 def permutation_test(
     public: Mapping[str, Sequence[float]], hidden: Mapping[str, Sequence[float]]
 ) -> tuple[float, float, float]:
-    """Test whether an agent is worse on hidden than on public seeds, one-sided.
+    """Perform a one-sided test of whether an agent is worse on hidden than on public seeds.
 
-    For an honest agent the runs of a world are exchangeable between the two groups. Two statistics
-    are tested with Bonferroni's correction: the difference of the interquartile means, which
-    determine the ranking, and that of the means, which include the tails. The observed assignment
-    counts as one of the permutations [@phipson2010permutation], so the test keeps its level.
+    For an honest agent, the runs in a world are exchangeable between the two groups of seeds. Two
+    statistics are tested with Bonferroni's correction: the difference of the interquartile means,
+    which determine the ranking, and the difference of the means, which include the tails. The
+    observed assignment counts as one of the permutations [@phipson2010permutation], so the test
+    keeps its level.
 
     Args:
         public: Normalised regret of the submitted runs, by world.
@@ -261,15 +272,16 @@ def permutation_test(
     one, two = np.concatenate(first, axis=1), np.concatenate(second, axis=1)
     middle = middle_half(one), middle_half(two)
     gaps = (middle[1] - middle[0], two.mean(1) - one.mean(1))
+    # Gaps that equal the observed gap up to rounding count as at least as large.
     tails = [(gap >= gap[0] - 1e-12 * max(abs(gap[0]), 1.0)).mean() for gap in gaps]
     return float(middle[0][0]), float(middle[1][0]), min(1.0, 2.0 * float(min(tails)))
 
 
 def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
-    """Verify everything in an edition that does not require the code of its agents.
+    """Verify all parts of an edition that can be checked without the code of its agents.
 
     Args:
-        edition: The edition; its chain of hashes is checked on reading.
+        edition: Edition, whose chain of hashes is checked when the log is read.
         head: Published head, which the log must contain.
 
     Raises:
@@ -283,7 +295,7 @@ def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
     folders = {path.name for path in edition.folder.glob(f"{SUBMISSIONS}/*")}
     if strays := sorted(folders - {entry.id for entry in entries}):
         raise LeaderboardError(
-            "unexpected-file", f"{SUBMISSIONS}/{strays[0][:80]!r} is not in the log"
+            "unexpected-file", f"{SUBMISSIONS} contains {strays[0][:80]!r}, which is not in the log"
         )
     for entry in entries:
         check_regrets(entry, edition.protocol)
@@ -293,7 +305,7 @@ def check(edition: Edition, *, head: str | None = None) -> list[EditionEntry]:
 
 
 def batches(edition: Edition) -> Iterator[tuple[Recorded, Judged, HiddenSeeds]]:
-    """Yield every judged batch with its derived seeds."""
+    """Yield every judged batch with the hidden seeds derived for it."""
     lines = edition.lines
     for recorded, judged, head in zip(lines, lines[1:], edition.heads, strict=False):
         if isinstance(recorded, Recorded) and isinstance(judged, Judged):
@@ -320,19 +332,19 @@ def _check_batch(
     ):
         raise LeaderboardError(
             "wrong-batch",
-            f"the batch of {judged.time} is incomplete, or its seeds are not those of its nonce",
+            f"the batch of {judged.time} is incomplete, or its seeds do not follow from its nonce",
         )
     uniform = uniform_regrets(protocol, seeds.worlds)
     for entry in (entry for entry in entries if entry.id in recorded.batch):
         verdict, regrets = judged.verdicts[entry.id], judged.regrets[entry.id]
         again = hidden_verdict(entry.manifest, regrets, seeds, uniform)
-        was_refused = (
-            verdict.tier == TIERS[2] and not verdict.passed
-        )  # by running public runs again
+        # A refusal in the tier "re-run" is not checked again, since it requires the agent's code.
+        was_refused = verdict.tier == TIERS[2] and not verdict.passed
         if not was_refused and (verdict.tier, verdict.passed) != (again.tier, again.passed):
             raise LeaderboardError(
                 "wrong-verdict",
-                f"the verdict on {entry.id[:12]} of {judged.time} does not match its regrets",
+                f"the verdict on submission {entry.id[:12]} of {judged.time} does not match the "
+                "regrets in the log",
             )
 
 
@@ -343,19 +355,19 @@ def rerun(
     workers: int | None = None,
     on_progress: Report = lambda progress: None,
 ) -> int:
-    """Repeat hidden runs of agents of this package whose code has not changed.
+    """Repeat hidden runs of built-in agents whose code has not changed.
 
     Args:
-        edition: The edition.
-        count: Number of hidden runs of each judged agent to repeat.
+        edition: Edition with judged batches.
+        count: Number of hidden runs to repeat for each agent of a batch.
         workers: Number of processes; by default one per core.
-        on_progress: Called with the progress of the runs.
+        on_progress: Function that is called with the progress of the runs.
 
     Returns:
-        The number of runs.
+        Number of repeated runs.
 
     Raises:
-        LeaderboardError: If a regret does not match the edition.
+        LeaderboardError: If a repeated run has a different regret than the edition states.
     """
     players = {name: agent_entry(name) for name in REFERENCE_AGENTS}
     players |= {entry.id: entry.manifest.entry for entry in edition.entries()}
@@ -368,15 +380,14 @@ def rerun(
                 drawn += [(run, own[run.env][seeds.worlds.index(run.seed)]) for run in runs]
     played = execute([run for run, _ in drawn], "none", workers, on_progress)
     for (run, record), (_, regret) in zip(played, drawn, strict=True):
-        measured, claimed = np.array(
-            [record.regret, regret], dtype=np.float64
-        ).tolist()  # NaN: failed
+        # None, the regret of a failed run, becomes NaN.
+        measured, claimed = np.array([record.regret, regret], dtype=np.float64).tolist()
         if not np.isclose(
             measured, claimed, rtol=REGRET_TOLERANCE, atol=REGRET_TOLERANCE, equal_nan=True
         ):
             raise LeaderboardError(
                 "wrong-regret",
-                f"{run.agent[:12]} in {run.env}, seed {run.seed}, has the regret {measured}, but "
-                f"the edition states {claimed}",
+                f"the repeated run of {run.agent[:12]} in {run.env}, seed {run.seed}, has the "
+                f"regret {measured}, but the edition states {claimed}",
             )
     return len(drawn)

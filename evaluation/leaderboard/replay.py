@@ -1,9 +1,10 @@
-"""Replay of the actions of a submission, which determine its rewards and regrets.
+"""Replay of submitted actions, from which rewards and regrets are recomputed.
 
-``steps.bin`` is packed like records (``evaluation.record``): one array for each run of the
-protocol, named "0", "1", ... in the order of ``replays``. Arms are stored in the smallest unsigned
-integer type that holds all of them, actions in a box as float64 of shape (steps, dim). Rewards and
-regrets are not stored; they are recomputed by stepping the worlds through the actions.
+``steps.bin`` has the format of packed records (``evaluation.record``). It contains one array for
+each run of the protocol; the arrays are named "0", "1", ... in the order of ``replays``. Arms are
+stored in the smallest unsigned integer type that can represent all of them, and actions in a box as
+float64 of shape (steps, dim). Rewards and regrets are not stored: they are recomputed by taking the
+actions in the worlds.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class RunReplay:
     Attributes:
         env: Label of the world.
         seed: Seed of the world.
-        world: Environment, shared by the runs of a world.
+        world: Environment, which is shared by all runs in the same world.
     """
 
     env: str
@@ -50,7 +51,7 @@ class RunReplay:
         return np.zeros(steps, np.min_scalar_type(public.n_actions - 1))
 
     def columns(self, actions: NDArray[Any]) -> Columns:
-        """Step the world through actions; return t, action, reward and regret of every step.
+        """Take the actions in the world; return t, action, reward and regret of every step.
 
         Raises:
             BundleError: If an action is invalid.
@@ -62,14 +63,14 @@ class RunReplay:
                 _, reward, _, _, info = self.world.step(action)
             except InvalidAction as error:
                 raise BundleError(
-                    "invalid-action", f"step {len(rows)} of {self.env}, seed {self.seed}: {error}"
+                    "invalid-action", f"step {len(rows)} in {self.env}, seed {self.seed}: {error}"
                 ) from None
             rows.append((info["t"], reward, info["regret"]))
         columns = map(np.array, zip(*rows, strict=True))
         return {"action": actions, **dict(zip(("t", "reward", "regret"), columns, strict=True))}
 
     def references(self) -> Columns:
-        """Return the columns of the reference rows."""
+        """Return the columns of the reference rows for this run."""
         self.world.reset(seed=self.seed)
         return reference_columns(self.world)
 
@@ -86,13 +87,18 @@ def replays(protocol: Protocol) -> list[RunReplay]:
 
 
 def runs_of_agents(protocol: Protocol, agents: Sequence[AgentEntry]) -> list[Run]:
-    """Return the runs of agents, in the order of a submission for each agent."""
+    """Return the runs of agents without references; each agent's runs are ordered as submitted."""
     runs = runs_of(replace(protocol, agents=tuple(agents)))
     return [run for run in runs if run.track != REFERENCES]
 
 
 def uniform_regrets(protocol: Protocol, seeds: Sequence[int] = ()) -> dict[tuple[str, int], float]:
-    """Return the expected regret of choosing at random on the protocol's and further seeds."""
+    """Return the expected regret of choosing at random, by label of the world and by seed.
+
+    Args:
+        protocol: Protocol with the worlds and seeds.
+        seeds: Further seeds.
+    """
     runs = replays(replace(protocol, seeds=(*protocol.seeds, *seeds)))
     return {(run.env, run.seed): float(run.references()[UNIFORM].sum()) for run in runs}
 
@@ -110,11 +116,12 @@ def write_steps(runs: Sequence[RunReplay], actions: Sequence[NDArray[Any]]) -> b
 
 def max_step_bytes(runs: Sequence[RunReplay]) -> int:
     """Return an upper bound on the size of the steps, packed or unpacked."""
+    # An array has at most 200 bytes of header, and compression adds at most 1 %.
     return int(1.01 * sum(run.blank().nbytes + 200 for run in runs)) + 200
 
 
 def read_steps(data: bytes, runs: Sequence[RunReplay]) -> list[NDArray[Any]]:
-    """Return the actions of every run from untrusted bytes.
+    """Return the actions of every run, read from untrusted bytes.
 
     Raises:
         BundleError: If the bytes are damaged or do not match the runs.
@@ -125,7 +132,7 @@ def read_steps(data: bytes, runs: Sequence[RunReplay]) -> list[NDArray[Any]]:
         raise BundleError("damaged-file", f"{STEPS}: {error}") from None
     if arrays.keys() != set(map(str, range(len(runs)))):
         raise BundleError(
-            "wrong-runs", f"{STEPS} must have one array for each of the {len(runs):,} runs"
+            "wrong-runs", f"{STEPS} must have exactly one array for each of the {len(runs):,} runs"
         )
     actions = [arrays[str(place)] for place in range(len(runs))]
     for run, own in zip(runs, actions, strict=True):
@@ -133,7 +140,7 @@ def read_steps(data: bytes, runs: Sequence[RunReplay]) -> list[NDArray[Any]]:
         if (own.dtype, own.shape) != (blank.dtype, blank.shape):
             raise BundleError(
                 "wrong-shape",
-                f"{STEPS}: {run.env}, seed {run.seed} must be {blank.dtype} of shape "
-                f"{blank.shape}, got {own.dtype} of shape {own.shape}",
+                f"{STEPS}: the actions in {run.env}, seed {run.seed}, must be {blank.dtype} of "
+                f"shape {blank.shape}, got {own.dtype} of shape {own.shape}",
             )
     return [own if own.dtype.kind == "f" else own.astype(np.int64) for own in actions]

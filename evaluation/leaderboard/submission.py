@@ -1,13 +1,14 @@
 """Creation of submissions and verification of bundles in tiers.
 
-The tiers in order of cost:
+The tiers are, in order of cost:
 
 - **well-formed**: the files are complete and match the protocol.
 - **replayed**: the submitted actions have the claimed regrets in the worlds of the protocol. No
-  code of the agent is run. This verifies the numbers, but not that the agent ignored the seeds.
+  code of the agent is run. This tier verifies the numbers, but cannot exclude that the agent used
+  the seeds.
 - **re-run**: the agent chooses the same actions when a sample of the runs is repeated.
-- **hidden-seed**: the agent is not significantly worse on seeds that were unknown when its code was
-  written (``judge.py``; only in an edition).
+- **hidden-seed**: on seeds that were unknown when its code was written, the agent is not
+  significantly worse than on the public seeds. Only an edition has this tier (``judge.py``).
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ from evaluation.specs import AgentEntry, track_of
 from evaluation.store import Store
 
 TIERS = ("well-formed", "replayed", "re-run", "hidden-seed")
-SAMPLE = 12  # runs of a submission that are run again
-REGRET_TOLERANCE = 1e-9  # of claimed regrets, relative: machines differ in the last digits
-ACTION_TOLERANCE = 1e-6  # of coordinates when an agent is run again; arms must be equal
+SAMPLE = 12  # number of runs of a submission that are repeated
+REGRET_TOLERANCE = 1e-9  # relative, for claimed regrets: machines differ in the last digits
+ACTION_TOLERANCE = 1e-6  # for coordinates in repeated runs; arms must be equal
 Report = Callable[[runner.Progress], object]
 
 
@@ -70,27 +71,28 @@ def submit(
     workers: int | None = None,
     on_progress: Report = lambda progress: None,
 ) -> Manifest:
-    """Run an agent through a protocol and write the bundle.
+    """Run an agent through a protocol and write the results as a bundle.
 
     Args:
-        agent: The agent, labelled with its name in the leaderboard. Its training steps are only
-            declared: authors train their agents themselves.
-        protocol: Worlds and seeds; the agents of the protocol are ignored.
-        out: Folder of the bundle. Finished runs are stored beside it until it is complete, so that
-            an interrupted command can be resumed.
+        agent: Agent, whose label is its name in the leaderboard. Its training steps are only a
+            declaration, since authors train their agents themselves.
+        protocol: Protocol with the worlds and seeds; its agents are ignored.
+        out: Folder of the bundle. Finished runs are stored next to this folder until the bundle is
+            complete, so that an interrupted command can be resumed.
         authors: Names of the authors.
         link: URL with more information.
         isolation: "sandbox" or "none"; by default a sandbox if available.
         workers: Number of processes; by default one per core.
-        on_progress: Called with the progress of the runs.
+        on_progress: Function that is called with the progress of the runs.
 
     Raises:
-        BundleError: If a name is not printable, the agent does not support a world, or a run fails.
+        BundleError: If ``out`` exists, a name is not printable, the agent does not support a world,
+            or a run fails.
     """
     track_of(agent.spec, agent.track)
     if out.exists():
         raise BundleError(
-            "file-exists", f"{str(out)!r} already exists: choose another folder or remove it"
+            "file-exists", f"{str(out)!r} already exists: choose a different folder or remove it"
         )
     judged = replace(protocol, agents=(replace(agent, envs=(), training_steps=0),))
     setups = judged.setups.items()
@@ -99,7 +101,7 @@ def submit(
         raise BundleError(
             "unsupported-environment",
             f"submissions are ranked over all worlds of a protocol, but {agent.label} does not "
-            f"support the actions of {', '.join(foreign)} of {protocol.name}",
+            f"support the actions of {', '.join(foreign)} in {protocol.name}",
         )
     draft = _draft(agent, protocol, authors, link)
     workspace = out.with_name(f".{out.name}.runs")
@@ -108,11 +110,11 @@ def submit(
     def watch(progress: runner.Progress) -> None:
         on_progress(progress)
         if progress.run and progress.record and progress.record.reason is not None:
-            raise BundleError(  # a submission needs all runs: stop at the first failure
+            raise BundleError(  # a submission needs all runs, so stop at the first failure
                 "failed-run",
                 f"the agent failed in {progress.run.env}, seed {progress.run.seed}: "
-                f"{progress.record.reason}; fix it and run the command again: finished runs are "
-                f"stored in {workspace.name}",
+                f"{progress.record.reason}; fix the agent and run the command again: finished runs "
+                f"are stored in {workspace.name}",
             )
 
     with Store(workspace / "store.sqlite") as store:
@@ -149,14 +151,14 @@ def submit(
 def _draft(
     agent: AgentEntry, protocol: Protocol, authors: Sequence[str], link: str | None
 ) -> Manifest:
-    """Return a manifest without runs, validated before any run."""
+    """Return a manifest without runs, which is validated before the first run."""
     place, colon, attribute = agent.spec.name.partition(":")
-    # Decoding validates the types; the constructor does not.
+    # Only decoding validates the types of the fields; the constructor does not.
     draft = Manifest(
         protocol=protocol.name,
         challenge=protocol.challenge,
         label=agent.label,
-        # Exclude the path on the author's machine.
+        # Exclude the path to the file, which is private to the author's machine.
         agent=f"{Path(place).name}{colon}{attribute}",
         settings=agent.spec.settings,
         track=agent.track,
@@ -178,7 +180,7 @@ def code_hash(name: str) -> str:
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Result of a tier, with an explanation in ``words``."""
+    """Result of the check of one tier, with an explanation in ``words``."""
 
     tier: str
     passed: bool
@@ -209,20 +211,20 @@ def verify(
     workers: int | None = None,
     on_progress: Report = lambda progress: None,
 ) -> list[Verdict]:
-    """Verify a bundle tier by tier, until one fails.
+    """Verify a bundle tier by tier until a tier fails; return the verdicts.
 
     Args:
-        folder: The bundle.
-        protocol: Expected protocol; the bundle does not select the worlds.
-        rerun: Number of runs to repeat for the tier re-run; 0 to skip it.
+        folder: Folder of the bundle.
+        protocol: Expected protocol, which selects the worlds; the bundle cannot select them.
+        rerun: Number of runs to repeat for the tier "re-run"; 0 to skip this tier.
         agents: Locations of the code of third-party agents.
         isolation: "sandbox", or "none" for an agent that you trust.
         workers: Number of processes; by default one per core.
-        on_progress: Called with the progress of the runs.
+        on_progress: Function that is called with the progress of the runs.
 
     Raises:
         LeaderboardError: If a tier cannot be checked on this system.
-        ProtocolError: If an agent of this package is in the wrong track.
+        ProtocolError: If the bundle assigns a built-in agent to the wrong track.
     """
     verdicts: list[Verdict] = []
     try:
@@ -246,16 +248,16 @@ def read_submission(folder: Path, protocol: Protocol) -> Submission:
     if manifest.challenge != protocol.challenge:
         raise BundleError(
             "wrong-protocol",
-            f"the bundle has another protocol ({manifest.protocol!r}, challenge "
-            f"{manifest.challenge[:12]}) than {protocol.name!r} ({protocol.challenge[:12]}): "
-            "worlds, seeds, limits, data or versions differ",
+            f"the protocol of the bundle, {manifest.protocol!r} (challenge "
+            f"{manifest.challenge[:12]}), differs from {protocol.name!r} "
+            f"({protocol.challenge[:12]}) in worlds, seeds, limits, data or versions",
         )
     if is_built_in(manifest.agent):
         track_of(manifest.entry.spec, manifest.track)
     if [(run.env, run.seed) for run in manifest.runs] != [(run.env, run.seed) for run in runs]:
         raise BundleError(
             "wrong-runs",
-            "the runs of the bundle are not exactly the runs of the protocol, in order",
+            "the bundle must contain exactly the runs of the protocol, in the same order",
         )
     steps = read_file(folder / STEPS, max_step_bytes(runs))
     if hashlib.sha256(steps).hexdigest() != manifest.steps_sha256:
@@ -264,7 +266,7 @@ def read_submission(folder: Path, protocol: Protocol) -> Submission:
 
 
 def check_regrets(submission: Submission, protocol: Protocol) -> str:
-    """Replay the actions and compare their regrets with the claims."""
+    """Replay the actions and compare their regrets with the claims; return the result as text."""
     for claim, run, own in zip(
         submission.manifest.runs, replays(protocol), submission.actions, strict=True
     ):
@@ -272,8 +274,9 @@ def check_regrets(submission: Submission, protocol: Protocol) -> str:
         if abs(regret - claim.regret) > REGRET_TOLERANCE * (1.0 + abs(regret)):
             raise BundleError(
                 "wrong-regret",
-                f"the regret of {run.env}, seed {run.seed} is claimed to be {claim.regret:.9g}, "
-                f"but the submitted actions have {regret:.9g}: an action or the regret was changed",
+                f"the claimed regret in {run.env}, seed {run.seed}, is {claim.regret:.9g}, but the "
+                f"submitted actions have the regret {regret:.9g}: the actions or the claim have "
+                "been changed",
             )
     return "the submitted actions have the claimed regrets"
 
@@ -281,11 +284,12 @@ def check_regrets(submission: Submission, protocol: Protocol) -> str:
 def judged_agent(manifest: Manifest, agents: Sequence[str]) -> AgentEntry:
     """Return the agent of a submission, labelled with the submission's id.
 
-    The installed version of a built-in agent is used. The code of a third-party agent must match
-    the submission and be at one of the given locations; a bundle never selects the code to run.
+    For a built-in agent, the installed version is used. The code of a third-party agent must be at
+    one of the locations ``agents`` and match the hash in the submission. A bundle never selects the
+    code that is run.
 
     Raises:
-        LeaderboardError: If the code is at none of the locations.
+        LeaderboardError: If none of the locations has the submitted code.
     """
     if is_built_in(manifest.agent):
         return manifest.entry
@@ -302,7 +306,7 @@ def judged_agent(manifest: Manifest, agents: Sequence[str]) -> AgentEntry:
 
 
 def sampled(runs: Sequence[Run], count: int, rng: np.random.Generator) -> list[Run]:
-    """Return a random sample of the runs."""
+    """Return a random sample of at most ``count`` runs."""
     return [runs[place] for place in rng.permutation(len(runs))[:count]]
 
 
@@ -333,7 +337,7 @@ def check_sandbox(isolation: str) -> None:
 
 
 def check_actions(submission: Submission, played: Sequence[tuple[Run, Record]]) -> str:
-    """Compare the actions of repeated public runs with the submitted ones."""
+    """Compare actions of repeated runs with the submitted actions; return the result as text."""
     claims = [(claim.env, claim.seed) for claim in submission.manifest.runs]
     for run, record in played:
         where = f"{run.env}, seed {run.seed}"
@@ -346,7 +350,7 @@ def check_actions(submission: Submission, played: Sequence[tuple[Run, Record]]) 
             step = int(np.argmax(gap > ACTION_TOLERANCE))
             raise BundleError(
                 "wrong-action",
-                f"{where}: the agent chooses {chosen[step]} at t = "
-                f"{record.columns['t'][step]}, but {expected[step]} was submitted",
+                f"in {where}, the repeated agent chose {chosen[step]} at t = "
+                f"{record.columns['t'][step]}, but the submitted action is {expected[step]}",
             )
     return f"the agent chose the same actions in {len(played)} repeated runs"

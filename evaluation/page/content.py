@@ -1,4 +1,4 @@
-"""Content of a page of results: plain data for ``html.render``."""
+"""Content of a page of results, as plain data for ``html.render``."""
 
 from __future__ import annotations
 
@@ -26,32 +26,36 @@ from periodic_envs.arrays import Array
 from periodic_envs.rendering import world_figure
 
 DIGITS = 7
-"""Significant digits of a number in JSON."""
+"""Number of significant digits of numbers in JSON."""
 MAX_DRAWN = 100_000
-"""Largest number among the arguments of a world that is drawn."""
+"""Maximum absolute value of the horizon and of the arguments of a world that is drawn."""
 POINTS = 100
 """Maximum number of points of a curve."""
 THRESHOLDS = np.linspace(-0.2, 1.0, 61)
 """Scores at which profiles are evaluated."""
-UNVERIFIED = "Results of a store: not verified."
+UNVERIFIED = "The results come from a store and are not verified."
 NOTES = (
     "Normalised regret is 0 for the oracle, which takes the best action at every step, and 1 for "
-    "choosing at random. Agents are ranked by its interquartile mean over all runs of all worlds, "
-    "which excludes the best and the worst quarter of the runs. In a single world it is the mean "
-    "regret divided by the mean regret of choosing at random, over all runs: the order of agents "
-    "may differ.",
-    "Intervals and bands are 95 % bootstrap intervals, which resample whole runs and require at "
-    f"least {MIN_RUNS} runs. The ranking and the profiles pool the runs of all worlds: two or "
-    f"three worlds require {least_runs(2)} runs each, four or more {least_runs(4)}. Mean ranks "
-    f"require {MIN_RUNS} runs of each world.",
-    "All agents run in the same worlds with the same noise, so differences are paired. Their "
-    f"intervals require {MIN_RUNS} common runs, also in a comparison over all worlds.",
-    "In a comparison of two agents, better means that the 95 % interval of the mean difference "
-    "excludes zero. It is not corrected for multiple comparisons, so some exclude zero by chance.",
+    "choosing at random. Agents are ranked by the interquartile mean of their normalised regret "
+    "over all runs of all worlds. This mean excludes the best and the worst quarter of the runs. "
+    "For a single world, normalised regret is the mean regret over all runs, divided by the mean "
+    "regret of choosing at random. The order of agents in a world may therefore differ from the "
+    "ranking.",
+    "Intervals and bands are 95 % bootstrap intervals. They are computed by resampling whole runs "
+    f"and require at least {MIN_RUNS} runs. The ranking and the profiles pool the runs of all "
+    f"worlds. They require {least_runs(2)} runs of each world if there are two or three worlds, "
+    f"and {least_runs(4)} runs of each world if there are four or more. Mean ranks require "
+    f"{MIN_RUNS} runs of each world.",
+    "All agents run in the same worlds with the same noise, so differences between agents are "
+    f"paired. The interval of a difference requires {MIN_RUNS} common runs. In a comparison over "
+    f"all worlds, it requires {MIN_RUNS} common runs of each world.",
+    "In a comparison of two agents, one of them is called better if the 95 % interval of the mean "
+    "difference excludes zero. The intervals are not corrected for multiple comparisons, so some "
+    "intervals exclude zero by chance.",
 )
 
 Rows = Sequence[Mapping[str, Any]]
-"""Rows of a table, their cells by key."""
+"""Rows of a table, each with its cells by key."""
 
 
 def store_content(results: Results) -> dict[str, Any]:
@@ -71,13 +75,13 @@ def store_content(results: Results) -> dict[str, Any]:
 
 
 def about_agent(agent: AgentSpec, *facts: tuple[str, str], **known: Any) -> dict[str, Any]:
-    """Return the non-numeric part of a row.
+    """Return the non-numeric part of an agent's row.
 
     Args:
         agent: The agent with its settings.
-        facts: Names and values of other facts.
-        known: Fields of submissions: ``tier``, ``authors``, ``link`` and ``ms_per_step``, the time
-            per step as measured by the maintainers.
+        facts: Names and values of further facts about the agent.
+        known: Fields of a submission: ``tier``, ``authors``, ``link`` and ``ms_per_step``, which is
+            the time per step that the maintainers measured.
     """
     row = {"tier": None, "authors": "", "link": None, **known}
     return {**row, "provenance": [("Run as", str(agent)), *facts]}
@@ -90,7 +94,7 @@ def board_content(
 
     Args:
         results: Runs of the agents.
-        track: The track.
+        track: Track of the agents.
         about: Non-numeric part of each agent's row, by label; see ``about_agent``.
     """
     means = task_table(results, track=track).rows
@@ -129,7 +133,7 @@ def board_content(
 
 
 def _unranked(means: Rows, ranked: Mapping[str, Any]) -> list[str]:
-    """Return the agents without runs in some world, sorted by their mean over the others."""
+    """Return the agents without runs in some world, sorted by mean regret in the other worlds."""
     regrets: dict[str, list[float]] = {}
     for row in means:
         if row["agent"] not in (*ranked, *REFERENCE_ROWS):
@@ -163,13 +167,13 @@ def _differences(agents: list[str], totals: Array | None) -> dict[str, Any] | No
 def world_content(
     results: Results, task: str, track: str, means: Rows, columns: Sequence[Column]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the content of a world, and of its agents and references with a finished run.
+    """Return the content of a world, and of each agent and reference with a finished run in it.
 
     Args:
-        results: The runs.
+        results: Runs of the agents and references.
         task: Name of the world.
         track: Track of the agents.
-        means: Rows of the table of all worlds.
+        means: Rows of the table that has one row per world and agent.
         columns: Columns of that table.
     """
     groups = [(track, results.agents(track)), (REFERENCES, REFERENCE_ROWS)]
@@ -200,7 +204,7 @@ def world_content(
 
 
 def _curve(regret: Array, places: NDArray[np.intp]) -> Band:
-    """Return the mean cumulative regret of runs (runs, steps) at selected steps."""
+    """Return the mean cumulative regret of runs (runs, steps) at selected steps, with a band."""
     curves = np.cumsum(regret, axis=1)[:, places[places < regret.shape[1]]]
     # The band depends only on the cumulative regret at these steps.
     mean = mean_curve(np.diff(curves, axis=1, prepend=0.0), resamples=400)
@@ -223,13 +227,13 @@ def numbers(values: Any) -> list[float | None]:
 
 
 def cells(columns: Sequence[Column], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cells of a row: a number, or a list with the bounds of its interval."""
+    """Return the cells of a row: each is a number, or a list of a number and its bounds."""
     values = {column.key: numbers(column.values(row)) for column in columns}
     return {c.key: values[c.key] if c.interval else values[c.key][0] for c in columns}
 
 
 def band(curve: Band) -> dict[str, Any]:
-    """Return a curve, with its band if it has one."""
+    """Return a curve as plain data; the bounds are None if the curve has no band."""
     ends = {"low": curve.low, "high": curve.high}
     bounds = {name: None if np.isnan(end).all() else numbers(end) for name, end in ends.items()}
     return {"mean": numbers(curve.estimate), **bounds}
@@ -239,7 +243,7 @@ def band(curve: Band) -> dict[str, Any]:
 
 
 def picture(results: Results, task: str) -> dict[str, str | None]:
-    """Return the description of a world and a picture of its landscape on the first seed."""
+    """Return the description of a world and a picture of its rewards on the first seed."""
     stored = results.sweep.protocol
     entry = next(entry for entry in stored["envs"] if entry["group"] == task)
     try:
@@ -260,14 +264,18 @@ def _check_drawable(horizon: int | None, entry: Mapping[str, Any]) -> None:
     """Raise an error if drawing an untrusted world could import code, read files or be slow.
 
     Raises:
-        ValueError: If the world is not registered, or has a path or a large number.
+        ValueError: If the world is not registered, reads data from a path, or has a number above
+            ``MAX_DRAWN``.
     """
     module, _, name = str(entry["id"]).rpartition(":")
     values = [horizon, *entry["arguments"].values()]
     large = any(isinstance(each, int | float) and abs(each) > MAX_DRAWN for each in values)
     unknown = name not in gym.registry or (module and module not in sys.modules)
     if unknown or large or "data" in entry["arguments"]:
-        raise ValueError(f"the world {entry['label']!r} cannot be drawn")
+        raise ValueError(
+            f"cannot draw the world {entry['label']!r}: it is not registered, has the argument "
+            f"'data', or has a number above {MAX_DRAWN:,}"
+        )
 
 
 def _data_address(figure: Any) -> str:

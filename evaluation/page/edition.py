@@ -10,9 +10,10 @@ from evaluation.page.content import NOTES, about_agent, board_content, number
 from evaluation.specs import TRACKS
 
 TIERS = (
-    "Trust: hidden-seed (run by the maintainers on seeds that were unknown when the code was "
-    "written), replayed (the regrets of the submitted actions are verified, but only the authors "
-    "have run the agent). Agents are ranked by their regret on public seeds."
+    "Trust is the verification tier of a submission. For the tier hidden-seed, the maintainers "
+    "have run the agent on seeds that were unknown when the code was written. For the tier "
+    "replayed, the regrets of the submitted actions are verified, but only the authors have run "
+    "the agent. Agents are ranked by their regret on public seeds."
 )
 
 
@@ -50,7 +51,7 @@ def _about(entry: EditionEntry) -> dict[str, Any]:
     facts = (
         ("Submission", entry.id),
         ("Training, as declared", f"{manifest.training_steps:,} interactions"),
-        ("SHA-256 of its code", manifest.source_sha256),
+        ("SHA-256 of the code", manifest.source_sha256),
         ("Submitted", manifest.created),
         ("Machine", f"Python {manifest.machine.get('python')}, {manifest.machine.get('platform')}"),
         *((f"Verdict of {line.time}", line.verdicts[entry.id].words) for line in entry.judged),

@@ -1,9 +1,10 @@
 """HTML page of results, which works offline.
 
-The numbers are a JSON element of the page, rendered by its script. Text from users (names of
-agents, links, reasons) is never parsed as HTML or executed: Jinja2 escapes it, the script writes
-text nodes only, and the content-security policy allows only the page's own script, identified by
-its hash, and Plotly from the same folder.
+The page contains the numbers as a JSON element, and a script that renders them. Text from users
+(names of agents, links, reasons) is never parsed as HTML or executed: Jinja2 escapes the text, and
+the script writes only text nodes. The content-security policy allows no inline script except the
+script of the page, which is identified by its hash. Script files, such as Plotly, may be loaded
+only from the origin of the page or from local files.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ PLOTLY = "plotly.min.js"
 
 
 class PageError(UserError):
-    """Page that cannot be written."""
+    """Raised if a page cannot be written."""
 
 
 def write_page(path: Path | str, content: Mapping[str, Any]) -> Path:
-    """Write a page, with Plotly in the same folder; return the path of the page.
+    """Write a page, and Plotly to the same folder; return the path of the page.
 
     Raises:
         PageError: If the files cannot be written.
     """
     out = Path(path)
     if out.is_dir():
-        raise PageError("cannot-write", f"cannot write {str(out)!r}: it is a folder")
+        raise PageError("cannot-write", f"cannot write {str(out)!r}: the path is a folder")
     try:
         write_atomically(out, render(content).encode())
         write_atomically(out.parent / PLOTLY, plotly_source())
@@ -70,7 +71,7 @@ def render(content: Mapping[str, Any]) -> str:
 
 
 def policy(script: str) -> str:
-    """Return the content-security policy: the page's script, Plotly, and data URLs."""
+    """Return the policy that allows the page's script, Plotly, and images in data URLs."""
     digest = hashlib.sha256(script.encode()).digest()
     return "; ".join(
         [
@@ -91,6 +92,7 @@ def json_for_script(content: Mapping[str, Any]) -> str:
         ValueError: If a number is not finite.
     """
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # "<", ">" and "&" could end the element; U+2028 and U+2029 are line ends in JavaScript.
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -291,8 +291,8 @@ function curveChart(key, title, [x, y], data, curve) {
 // --- ranking
 
 const HELP =
-  "Lower is better: 0 is the oracle, 1 choosing at random. Darker cells are better within a world. " +
-  "Click a name for its provenance.";
+  "Lower values are better: 0 is the oracle, and 1 is choosing at random. In the column of a world, darker cells " +
+  "are better. Click the name of an agent to show its provenance.";
 
 function drawRanking() {
   const visible = rows().filter(passes);
@@ -319,7 +319,7 @@ function drawRanking() {
   find("#count").textContent = `${visible.length} of ${rows().length} agents`;
 }
 
-const tierColumn = { key: "tier", label: "Trust", title: "Last verification tier passed", value: (row) => row.tier, cell: (row) => row.tier ?? NOTHING };
+const tierColumn = { key: "tier", label: "Trust", title: "Verification tier of the submission", value: (row) => row.tier, cell: (row) => row.tier ?? NOTHING };
 
 function worldColumn(world, label, k) {
   const title = `${world.name}${simulated(world)}: normalised regret`;
@@ -344,7 +344,7 @@ function agentCell(row) {
   };
   const attributes = { type: "button", class: "agent-name", title: row.agent, "aria-expanded": String(open) };
   const name = make("button", { ...attributes, data: { key: `open ${row.agent}` }, on: { click } }, row.agent);
-  const title = "Not ranked: no finished run in some worlds";
+  const title = "Not ranked: the agent has no finished run in some worlds";
   return row.rank === null ? [name, make("small", { class: "warning", title }, "incomplete")] : name;
 }
 
@@ -386,7 +386,7 @@ function drawWorlds() {
       ...row.envs[k]?.curve,
     })),
     make("p", { class: "small" }, CURVES_HELP),
-    curveChart(`phases ${world.name}`, `Regret by phase${simulated(world)}`, ["phase of the season", "mean regret of a step"], every, (row) => ({
+    curveChart(`phases ${world.name}`, `Regret by phase${simulated(world)}`, ["phase of the season", "mean regret per step"], every, (row) => ({
       x: row.envs[k]?.by_phase?.map((_, i, { length }) => ((i + 0.5) * (world.period ?? length)) / length),
       mean: row.envs[k]?.by_phase,
     })),
@@ -454,14 +454,14 @@ function drawCompare() {
   }));
   const cell = pairCell(board().pairs.all, a, b);
   const lines = [{ name: "All worlds, normalised", cell }, ...worlds];
-  const better = ({ cell: own }) => ({ "-1": a.agent, 1: b.agent, 0: "not clear", null: own ? "too few runs" : NOTHING })[verdict(own)];
+  const better = ({ cell: own }) => ({ "-1": a.agent, 1: b.agent, 0: "neither (not significant)", null: own ? "too few runs" : NOTHING })[verdict(own)];
   const label = `Regret of ${a.agent} minus regret of ${b.agent}, world by world`;
   section.replaceChildren(
-    make("h2", {}, "Compare two"),
+    make("h2", {}, "Compare two agents"),
     make("div", { class: "bar" }, [0, 1].map((i) => select(["First", "Second"][i], `pair ${i}`, options, state.pair[i], choose(i)))),
     make("p", { id: "verdict", role: "status" }, `Over all worlds, better: ${better(lines[0])}.`),
     dataTable("pairs", pairColumns(better), lines, { label }),
-    make("p", { class: "small" }, "Regret of the first minus regret of the second: negative values favour the first."),
+    make("p", { class: "small" }, "A difference is the regret of the first agent minus the regret of the second: negative values favour the first."),
   );
 }
 
@@ -482,7 +482,7 @@ function pairColumns(better) {
 function drawProfiles() {
   const section = find("#profiles");
   section.hidden = !rows().some(({ profile }) => profile);
-  const text = "Share of runs over all worlds with a score above s (1: the oracle, 0: choosing at random). Higher is better.";
+  const text = "A curve is the share of runs in all worlds with a score above s (1 is the oracle, 0 is choosing at random). Higher curves are better.";
   const curve = ({ profile }) => ({ x: board().thresholds, ...profile });
   section.replaceChildren(
     make("h2", {}, "Performance profiles"),

@@ -1,10 +1,11 @@
-"""Statistics of runs: pure functions, arrays in, numbers out.
+"""Statistics of runs, as pure functions of arrays.
 
-Axes: regret is (runs, steps), totals are (runs,), scores are (runs, tasks), always in this order;
-a run is one seed, a task one environment. Scores are better when higher: use ``score_of_regret``,
-where 1 is the oracle and 0 choosing at random.
+The order of axes is always the same: regrets have shape (runs, steps), totals have shape (runs,),
+and scores have shape (runs, tasks). A run is one agent on one seed, and a task is one world of a
+table. Higher scores are better: use ``score_of_regret``, which is 1 for the oracle and 0 for
+choosing at random.
 
-All intervals resample whole runs, with an optional seed.
+All intervals are computed by resampling whole runs. The seed of the resampling is optional.
 """
 
 from evaluation.statistics.changes import ChangeCosts, change_costs

@@ -1,7 +1,7 @@
-"""Intervals for means over runs: the studentised bootstrap, resampling whole runs.
+"""Confidence intervals for means over runs, by a studentised bootstrap of whole runs.
 
-A run is one agent on one seed. The steps of a run are dependent, so whole runs are resampled;
-resampling steps would make intervals many times too narrow.
+A run is one agent on one seed. The steps of a run are dependent, so whole runs are resampled.
+Resampling steps would make the intervals many times too narrow.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from scipy.special import stdtrit
 from periodic_envs.arrays import Array
 
 _NUMBERS = 2**15
-"""Numbers that are resampled at once, which fit into a processor's cache."""
+"""Number of bootstrap estimates in one array, which then fits into the cache of a processor."""
 MIN_RUNS = 5
-"""Minimum number of runs for resampling: fewer have too few distinct resamples for a 2.5 % tail.
-Tables have no intervals for fewer runs, since Student's are too wide to be useful."""
+"""Minimum number of runs for the bootstrap: fewer runs have too few distinct resamples for a tail
+of 2.5 %. Tables have no intervals for fewer runs, since Student's t intervals are very wide."""
 _REACH = 2.0
-"""Maximum distance of a bound from the mean, in multiples of Student's."""
+"""Maximum distance of a bound from the mean, as a multiple of the distance for Student's t."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Number with a confidence interval; the bounds are NaN without one."""
+    """Estimate with a confidence interval; the bounds are NaN if there is no interval."""
 
     estimate: float
     low: float
@@ -35,13 +35,14 @@ class Interval:
 
     def at_least(self, least: float) -> Interval:
         """Return the interval with bounds clipped to at least ``least``."""
+        # NaN is not equal to itself, and remains NaN.
         low, high = (end if end != end else max(end, least) for end in (self.low, self.high))
         return Interval(self.estimate, low, high)
 
 
 @dataclass(frozen=True)
 class Band:
-    """Numbers with pointwise confidence intervals: three arrays of equal shape."""
+    """Estimates with pointwise confidence intervals: three arrays of equal shape."""
 
     estimate: Array
     low: Array
@@ -57,7 +58,7 @@ Bounded = TypeVar("Bounded", bound="Interval | Band")
 
 
 def if_enough(bounded: Bounded, is_enough: bool) -> Bounded:
-    """Return an interval or a band, with NaN bounds for too few runs."""
+    """Return an interval or a band, with NaN bounds unless ``is_enough`` is true."""
     nothing: Any = bounded.estimate * np.nan
     return bounded if is_enough else replace(bounded, low=nothing, high=nothing)
 
@@ -67,9 +68,9 @@ def mean_interval(
 ) -> Interval:
     """Return the mean over runs with a studentised bootstrap interval.
 
-    Of percentile, BCa, Student's t and the studentised bootstrap [@efron1993introduction], the last
-    covers best on few and skewed runs. Measured coverage of 95 % intervals, in percent
-    (``studies/interval_coverage.py``):
+    Of the percentile, BCa, Student's t and studentised bootstrap intervals
+    [@efron1993introduction], the last has the best coverage for few runs of skewed distributions.
+    Measured coverage of 95 % intervals, in percent (``studies/interval_coverage.py``):
 
         runs  distribution    percentile  BCa   Student  studentised
         5     normal          83.7        83.5  94.6     94.1
@@ -85,8 +86,9 @@ def mean_interval(
         100   log-normal      91.6        91.6  91.8     93.5
         100   30 % fail       94.9        95.5  95.5     95.5
 
-    Its intervals are wide if runs form tight clusters, since a resample within one cluster has
-    almost no spread. Bounds are therefore limited to twice Student's distance from the mean.
+    Studentised bootstrap intervals are wide if the runs form tight clusters, since a resample
+    within one cluster has almost no spread. The distance of a bound from the mean is therefore
+    limited to twice the distance for Student's t.
 
     Args:
         totals: One number per run, shape (runs,).
@@ -96,7 +98,7 @@ def mean_interval(
 
     Returns:
         The interval. Student's t is used for fewer than five runs, which have too few distinct
-        resamples. One run has no interval (NaN); equal values have an interval of width 0.
+        resamples. The bounds are NaN for one run. Equal values have an interval of width 0.
     """
     return mean_bands(
         np.asarray(totals, dtype=np.float64)[:, None], level=level, seed=seed, resamples=resamples
@@ -106,7 +108,7 @@ def mean_interval(
 def curve_band(
     regret: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 1000
 ) -> Band:
-    """Return the mean cumulative regret after each step, with a pointwise band.
+    """Return the mean cumulative regret after each step, with a pointwise confidence band.
 
     Args:
         regret: Regret of each step, shape (runs, steps).
@@ -115,14 +117,14 @@ def curve_band(
         resamples: Number of bootstrap samples.
 
     Returns:
-        Arrays of shape (steps,); see ``mean_interval``.
+        Band of arrays with shape (steps,). For the method, see ``mean_interval``.
     """
     curves = np.cumsum(np.asarray(regret, dtype=np.float64), axis=1)
     return mean_bands(curves, level=level, seed=seed, resamples=resamples)
 
 
 def mean_bands(values: Array, *, level: float, seed: int, resamples: int) -> Band:
-    """Return the ``mean_interval`` of every column of values, shape (runs, columns)."""
+    """Return the ``mean_interval`` of every column of values with shape (runs, columns)."""
     counts = seeded_counts(require_runs(values), 1, resamples, seed)[:, :, 0]
     width = max(1, _NUMBERS // resamples)
     starts = range(0, values.shape[1], width)
@@ -138,7 +140,7 @@ def _mean_band(values: Array, counts: Array, level: float) -> Band:
     centred[:, np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(0)] = 0.0
     divisor = max(runs - 1, 1)
     error = np.sqrt((centred**2).mean(0) / divisor)
-    # In-place operations: there are thousands of resamples.
+    # Operations are in place, since arrays with thousands of resamples are large.
     shift = (centred / runs).T @ counts.T
     spread = (centred**2 / runs).T @ counts.T
     spread -= shift**2
@@ -150,15 +152,16 @@ def _mean_band(values: Array, counts: Array, level: float) -> Band:
 def studentised(
     estimate: Array, error: Array, shift: Array, shift_error: Array, *, runs: int, level: float
 ) -> Band:
-    """Return intervals from quantiles of the bootstrap's t statistic.
+    """Return intervals from the quantiles of the bootstrap's t statistic.
 
     Args:
-        estimate: Shape (k,).
+        estimate: Estimates, shape (k,).
         error: Standard errors of the estimates, shape (k,).
-        shift: Estimates of the bootstrap samples minus the estimates, shape (k, resamples).
-        shift_error: Standard errors of these, each from its own sample, shape (k, resamples).
+        shift: Estimates from the bootstrap samples minus ``estimate``, shape (k, resamples).
+        shift_error: Standard error of each estimate from a bootstrap sample, computed from the
+            same sample, shape (k, resamples).
         runs: Number of runs.
-        level: Coverage.
+        level: Nominal coverage of each interval.
     """
     tails = tail_probabilities(level)
     if runs == 1:
@@ -168,28 +171,33 @@ def studentised(
     if runs >= MIN_RUNS:
         with np.errstate(divide="ignore", invalid="ignore"):
             t = shift / shift_error
-        # Samples of equal values have no error: the statistic is infinite, or 0 at the estimate.
+        # A sample of equal values has a standard error of 0. Its statistic is then infinite, or 0
+        # if the sample has the mean of all runs.
         equal = ~(np.abs(t) < 1e9)
         if equal.any():
             t[equal] = np.where(shift[equal] == 0.0, 0.0, np.copysign(np.inf, shift[equal]))
-        # Observed quantiles, since infinite values cannot be interpolated.
+        # Quantiles are observed values, since infinite values cannot be interpolated.
         numbers = np.arange(t.shape[1])
         places = np.quantile(numbers, tails, method="inverted_cdf").astype(np.intp)
         t.partition(places, axis=1)
         below, above = t[:, places].T
         below, above = np.clip([below, above], -_REACH * student, _REACH * student)
-    # Reversed: if bootstrap estimates are too high, the true value is lower.
+    # The tails are swapped: if bootstrap estimates are too high, the true value is lower.
     return Band(estimate, estimate - above * error, estimate - below * error)
 
 
 def resample_counts(runs: int, resamples: int, rng: np.random.Generator) -> Array:
-    """Return the counts of each run in each bootstrap sample, shape (resamples, runs)."""
+    """Return the count of each run in each bootstrap sample, shape (resamples, runs)."""
     return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples).astype(np.float64)
 
 
 @lru_cache(maxsize=8)
 def seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
-    """Return cached counts of a seed, shape (resamples, runs, tasks)."""
+    """Return the cached ``resample_counts`` for a seed, shape (resamples, runs, tasks).
+
+    The runs of each task are resampled independently. The array is shared by all callers, so it is
+    read-only.
+    """
     rng = np.random.default_rng(seed)
     counts = np.stack([resample_counts(runs, resamples, rng) for _ in range(tasks)], axis=2)
     counts.flags.writeable = False
@@ -199,14 +207,18 @@ def seeded_counts(runs: int, tasks: int, resamples: int, seed: int) -> Array:
 def tail_probabilities(level: float) -> tuple[float, float]:
     """Return the lower and upper tail probabilities of a two-sided interval."""
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+        raise ValueError(f"level must be greater than 0 and less than 1, got {level!r}")
     return 0.5 - level / 2.0, 0.5 + level / 2.0
 
 
 def require_runs(values: Array) -> int:
-    """Return the number of runs of values (runs, columns) after validation."""
+    """Return the number of runs in values (runs, columns); raise an error for invalid values."""
     if values.ndim != 2 or values.size == 0:
-        raise ValueError(f"there must be a row for each run, got an array of shape {values.shape}")
+        raise ValueError(
+            f"expected a non-empty array with one row per run, got an array of shape {values.shape}"
+        )
     if not np.isfinite(values).all():
-        raise ValueError("the numbers of every run must be finite")
+        raise ValueError(
+            f"the values of every run must be finite, got {values[~np.isfinite(values)][0]}"
+        )
     return len(values)

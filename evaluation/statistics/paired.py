@@ -13,14 +13,14 @@ from periodic_envs.arrays import Array
 _ENUMERATED = 16
 """Maximum number of runs for which all 2^runs sign patterns are enumerated."""
 _ROWS = 4096
-"""Number of sign patterns in memory at once."""
+"""Maximum number of random sign patterns in memory at a time."""
 _FURTHEST, _GRID = 50.0, 64
-"""Maximum factor between bound and estimate of a ratio, and size of the search grids."""
+"""Maximum factor between the estimate and a bound of a ratio, and number of points of a grid."""
 
 
 @dataclass(frozen=True)
 class PairedDifference(Interval):
-    """Mean of a - b over common seeds, with its interval and p-value.
+    """Mean of a - b over common seeds, with its confidence interval and p-value.
 
     The p-value is not corrected for multiple comparisons; see ``holm``.
     """
@@ -33,13 +33,13 @@ def paired_difference(
 ) -> PairedDifference:
     """Return the mean of ``a - b`` with a studentised bootstrap interval and a sign-flip test.
 
-    Entry i of both comes from the same seed, that is, the same world and the same noise, so that
-    common difficulty cancels. The interval and the test are different methods and may disagree in
-    borderline cases.
+    Entry i of ``a`` and entry i of ``b`` must come from the same seed, that is, from the same world
+    with the same noise. The difficulty of a seed then cancels in the difference. The interval and
+    the test are different methods and may disagree in borderline cases.
 
     Args:
         a: One number per run, shape (runs,).
-        b: The same seeds in the same order, shape (runs,).
+        b: Numbers of the runs on the same seeds in the same order, shape (runs,).
         level: Coverage of the interval.
         seed: Seed of the bootstrap and of the test.
         resamples: Number of bootstrap samples, and of random sign patterns.
@@ -55,19 +55,21 @@ def paired_ratio(
 ) -> Interval:
     """Return the ratio of the means of ``a`` and ``b`` over common seeds, with an interval.
 
-    A ratio r is in the interval if 0 is in that of the mean of ``a - r b``, as in Fieller's theorem
-    [@fieller1954some], with the studentised bootstrap instead of Student's t. It is consistent with
-    ``paired_difference``: it excludes 1 if the interval of the difference excludes 0.
+    A ratio r is in the interval if 0 is in the interval of the mean of ``a - r b``, as in Fieller's
+    theorem [@fieller1954some], with the studentised bootstrap instead of Student's t. The interval
+    is consistent with ``paired_difference``: for equal ``level``, ``seed`` and ``resamples``, it
+    excludes 1 if the interval of the difference excludes 0.
 
     Args:
-        a: One number per run, shape (runs,), not negative.
-        b: The same seeds in the same order, shape (runs,), not negative, with a positive mean.
+        a: One non-negative number per run, shape (runs,).
+        b: Non-negative numbers of the runs on the same seeds in the same order, shape (runs,). The
+            mean must be positive.
         level: Coverage of the interval.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
-        The interval, from 0 to infinity at most; NaN bounds for one run.
+        The interval, whose bounds are between 0 and infinity. The bounds are NaN for one run.
     """
     a, b = _paired(a, b)
     if not b.mean() > 0:
@@ -85,9 +87,10 @@ def paired_ratio(
 
     coarse = ratio * np.geomspace(1.0 / _FURTHEST, _FURTHEST, 2 * _GRID + 1)
     known = inside(coarse)
-    known[_GRID] = True  # the ratio itself
+    known[_GRID] = True  # the interval includes the ratio itself
     first = int(np.argmax(known))
     last = len(known) - 1 - int(np.argmax(known[::-1]))
+    # Each bound is between two neighbours on the coarse grid: search there on a finer grid.
     below, above = max(first - 1, 0), min(last + 1, len(known) - 1)
     finer = np.concatenate(
         (
@@ -97,33 +100,38 @@ def paired_ratio(
     )
     members = finer[inside(finer)]
     low, high = members.min(initial=coarse[first]), members.max(initial=coarse[last])
+    # A bound beyond the end of the coarse grid is set to 0 or infinity.
     return Interval(ratio, 0.0 if first == 0 else low, np.inf if last == len(known) - 1 else high)
 
 
 def _paired(a: ArrayLike, b: ArrayLike) -> tuple[Array, Array]:
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape:
-        raise ValueError(f"a and b must be (runs,) on common seeds, got {a.shape} and {b.shape}")
+        raise ValueError(
+            "a and b must have the same shape (runs,), with one entry per common seed, "
+            f"got {a.shape} and {b.shape}"
+        )
     return a, b
 
 
 def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 9999) -> float:
     """Return the two-sided p-value of the sign-flip test of symmetry about 0.
 
-    Up to 16 runs all patterns are enumerated and the p-value is exact. For more runs, ``resamples``
-    random patterns and the observed one are used [@phipson2010permutation], so that the p-value is
-    never 0 and the test keeps its level. The level holds for symmetric differences. For skewed
-    differences with mean 0 the test rejects too often (exponential ones of 10 to 30 runs in 7 to
-    10 % of cases at 5 %, heavier tails more often). The interval of ``paired_difference`` concerns
-    only the mean.
+    For up to 16 runs, all sign patterns are enumerated and the p-value is exact. For more runs,
+    ``resamples`` random patterns and the observed pattern are used [@phipson2010permutation], so
+    that the p-value is never 0 and the test keeps its level. The level holds if the distribution of
+    the differences is symmetric about 0. For skewed differences with mean 0, the test rejects too
+    often: at a level of 5 %, it rejects in 7 to 10 % of cases for 10 to 30 exponential differences,
+    and more often for differences with heavier tails. The interval of ``paired_difference``
+    concerns only the mean.
 
-    The mean is equivalent to Student's t as a statistic: flips do not change the sum of squares, so
-    both order the patterns equally.
+    As a test statistic, the mean is equivalent to Student's t: flips do not change the sum of
+    squares, so the mean and t order the patterns in the same way.
 
     Args:
-        differences: a - b on common seeds, shape (runs,).
-        seed: Seed of the random patterns.
-        resamples: Number of random patterns.
+        differences: Differences a - b on common seeds, shape (runs,).
+        seed: Seed of the random sign patterns.
+        resamples: Number of random sign patterns.
     """
     differences = np.asarray(differences, dtype=np.float64)[:, None]
     return float(sign_flip_tests(differences, seed=seed, resamples=resamples)[0])
@@ -132,10 +140,10 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
 def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
     """Return the ``sign_flip_test`` of every column of differences (runs, columns)."""
     runs = require_runs(differences)  # a NaN would count as significant
-    # The tolerance makes sums equal that differ only in the order of additions.
+    # With the tolerance, sums that differ only in the order of additions count as equal.
     observed = np.abs(differences.sum(0)) - 1e-12 * np.abs(differences).sum(0)
     if runs <= _ENUMERATED:
-        # Opposite patterns have equal absolute sums, so half of them suffice.
+        # Opposite patterns have equal absolute sums, so half of the patterns suffice.
         patterns = np.arange(2 ** (runs - 1))[:, None] >> np.arange(runs) & 1
         return np.asarray(_as_extreme(patterns, differences, observed).mean(0))
     rng = np.random.default_rng(seed)
@@ -146,9 +154,10 @@ def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
 
 
 def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: Array) -> Array:
-    """Return 1 for patterns with sums at least as large as observed, shape (n, columns).
+    """Return 1 where the absolute sum of a pattern is at least ``observed``, otherwise 0.
 
-    Patterns have shape (n, runs) and entries 0 and 1, where 1 is a flip.
+    Patterns have shape (n, runs); 1 flips the sign of a difference, and 0 does not. The result has
+    shape (n, columns).
     """
     sums = differences.sum(0) - 2.0 * (patterns @ differences)
     return np.asarray(np.abs(sums) >= observed, dtype=np.float64)
@@ -157,8 +166,8 @@ def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: Arr
 def holm(p_values: ArrayLike) -> Array:
     """Return p-values adjusted by Holm's step-down correction [@holm1979simple].
 
-    Rejecting adjusted values of at most alpha controls the family-wise error rate at alpha under
-    any dependence.
+    Rejecting all hypotheses with adjusted p-values of at most alpha controls the family-wise error
+    rate at alpha, for any dependence between the tests.
     """
     p_values = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p_values, kind="stable")
@@ -170,9 +179,10 @@ def holm(p_values: ArrayLike) -> Array:
 
 @dataclass(frozen=True)
 class PairedMatrix(Band):
-    """Mean differences of row and column, intervals and p-values, each of shape (rows, rows).
+    """Mean differences, row minus column, with intervals and p-values.
 
-    The diagonal is NaN. P-values are not corrected for multiple comparisons; see ``holm``.
+    All arrays have shape (rows, rows), with NaN on the diagonal. P-values are not corrected for
+    multiple comparisons; see ``holm``.
     """
 
     p_value: Array
@@ -184,7 +194,7 @@ def paired_matrix(
     """Return the ``paired_difference`` of every pair of rows.
 
     Args:
-        totals: One number per row and run, shape (rows, runs); column r comes from one seed.
+        totals: One number per row and run, shape (rows, runs). Each column comes from one seed.
         level: Coverage of the intervals.
         seed: Seed of the bootstrap and of the test.
         resamples: Number of bootstrap samples, and of random sign patterns.

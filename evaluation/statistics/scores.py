@@ -1,9 +1,10 @@
-"""Statistics of scores of many runs on many tasks, after [@agarwal2021deep].
+"""Statistics of the scores of many runs on many tasks, after [@agarwal2021deep].
 
-Scores have shape (runs, tasks); higher is better. Intervals resample runs within each task, since
-seeds of different tasks are independent, and resample the same runs for all compared agents, which
-share the world of a run. The estimators are those of rliable, with two changes: the seed is used,
-and percentiles are moved outwards for few runs, whose resamples have too little spread.
+Scores have shape (runs, tasks), and higher scores are better. Runs are resampled within each task,
+since seeds of different tasks are independent. The same runs are resampled for all compared agents,
+since these agents share the world of a run. The estimators are those of the package rliable, with
+two changes: the bootstrap depends on the seed, and intervals are wider for few runs, whose
+resamples have too little spread.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from periodic_envs.arrays import Array
 
 
 def normalised_regret(total: ArrayLike, *, uniform: ArrayLike) -> Array:
-    """Return regret on a scale where 0 is the oracle and 1 choosing uniformly at random.
+    """Return regret on a scale on which 0 is the oracle and 1 is choosing uniformly at random.
 
-    The arguments broadcast. The result is NaN if choosing at random has no regret.
+    The arguments are broadcast. The result is NaN where choosing at random has no regret.
     """
     uniform = np.asarray(uniform, dtype=np.float64)
     return np.asarray(total) / np.where(uniform > 0.0, uniform, np.nan)
 
 
 def score_of_regret(total: ArrayLike, *, uniform: ArrayLike) -> Array:
-    """Return 1 - normalised regret: 1 is the oracle, 0 choosing uniformly at random."""
+    """Return 1 - normalised regret: 1 is the oracle, and 0 is choosing uniformly at random."""
     return 1.0 - normalised_regret(total, uniform=uniform)
 
 
@@ -37,10 +38,10 @@ def iqm(
 ) -> Interval:
     """Return the interquartile mean: the mean of the middle half of all runs * tasks scores.
 
-    ``floor(runs * tasks / 4)`` scores are cut off at each end, as ``scipy.stats.trim_mean`` does.
+    ``floor(runs * tasks / 4)`` scores are excluded at each end, as in ``scipy.stats.trim_mean``.
 
     Args:
-        scores: Shape (runs, tasks).
+        scores: Scores, shape (runs, tasks).
         level: Coverage of the interval.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
@@ -59,17 +60,17 @@ def performance_profile(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Band:
-    """Return the share of runs above each threshold, averaged over tasks.
+    """Return the share of runs with a score above each threshold, averaged over tasks.
 
     Args:
-        scores: Shape (runs, tasks).
-        thresholds: Shape (thresholds,).
+        scores: Scores, shape (runs, tasks).
+        thresholds: Thresholds, shape (thresholds,).
         level: Pointwise coverage at each threshold.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
-        Arrays of shape (thresholds,).
+        Band of arrays with shape (thresholds,).
     """
     scores = _checked(scores, ("runs", "tasks"))
     above = (scores > np.asarray(thresholds)[:, None, None]).astype(np.float64)
@@ -81,21 +82,24 @@ def performance_profile(
 def probability_of_improvement(
     x: ArrayLike, y: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Interval:
-    """Return the probability that a run of x scores higher than one of y on a random task.
+    """Return the probability that a run of x scores higher than a run of y on a random task.
 
-    Per task, all pairs of a run of x and a run of y are compared (the Mann-Whitney statistic); ties
-    count half.
+    In each task, every run of x is compared with every run of y (the Mann-Whitney statistic). A tie
+    counts as half a win.
 
     Args:
         x: Scores of one agent, shape (runs, tasks).
-        y: Scores of the other on the same seeds, shape (runs, tasks).
+        y: Scores of the other agent on the same seeds, shape (runs, tasks).
         level: Coverage of the interval.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
     """
     x, y = _checked(x, ("runs", "tasks")), _checked(y, ("runs", "tasks"))
     if x.shape != y.shape:
-        raise ValueError(f"x and y must be on common seeds, got shapes {x.shape} and {y.shape}")
+        raise ValueError(
+            "x and y must have the same shape, with runs on the same seeds, "
+            f"got {x.shape} and {y.shape}"
+        )
     wins = (np.sign(x[:, None] - y[None]) + 1.0) / 2.0
     return stratified_band(pair_mean(wins), *x.shape, level=level, seed=seed, resamples=resamples)[
         0
@@ -105,18 +109,19 @@ def probability_of_improvement(
 def mean_ranks(
     scores: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Band:
-    """Return the mean rank of each agent over all runs of all tasks: 1 is best, ties share ranks.
+    """Return the mean rank of each agent over all runs of all tasks; rank 1 is best.
 
-    Agents are ranked within each run of a task, in which they share a world.
+    Agents are ranked within each run of a task, because they share the world of a run. Tied agents
+    share the mean of their ranks.
 
     Args:
-        scores: Shape (agents, runs, tasks).
+        scores: Scores, shape (agents, runs, tasks).
         level: Pointwise coverage for each agent.
         seed: Seed of the bootstrap.
         resamples: Number of bootstrap samples.
 
     Returns:
-        Arrays of shape (agents,).
+        Band of arrays with shape (agents,).
     """
     scores = _checked(scores, ("agents", "runs", "tasks"))
     ranks = entry_mean(ranks_of(scores))
@@ -124,7 +129,7 @@ def mean_ranks(
 
 
 def ranks_of(scores: Array) -> Array:
-    """Return ranks along the first axis: 1 is best, ties share the mean of their ranks."""
+    """Return ranks along the first axis: 1 is best, and ties share the mean of their ranks."""
     better, not_worse = (
         np.array([beats(scores, own).sum(0) for own in scores])
         for beats in (np.greater, np.greater_equal)
@@ -133,36 +138,41 @@ def ranks_of(scores: Array) -> Array:
 
 
 def middle_half(scores: Array) -> Array:
-    """Return the interquartile means of the rows of scores (rows, runs): see ``iqm``."""
+    """Return the interquartile mean of each row of scores (rows, runs); see ``iqm``."""
     size = scores.shape[1]
     return np.asarray(np.sort(scores, axis=1)[:, size // 4 : size - size // 4].mean(1))
 
 
 def _checked(scores: ArrayLike, axes: tuple[str, ...]) -> Array:
-    """Return scores as an array of floats, after validation of axes and values."""
+    """Return scores as an array of floats; raise an error for invalid axes or values."""
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != len(axes) or array.size == 0:
-        raise ValueError(f"scores must have shape ({', '.join(axes)}), got {array.shape}")
+        raise ValueError(
+            f"scores must be a non-empty array of shape ({', '.join(axes)}), "
+            f"got shape {array.shape}"
+        )
     if not np.isfinite(array).all():
-        raise ValueError("scores must be finite")
+        raise ValueError(f"scores must be finite, got {array[~np.isfinite(array)][0]}")
     return array
 
 
 Statistic = Callable[[Array], Array]
-"""Function of the counts of runs (samples, runs, tasks) that returns numbers (samples, k)."""
+"""Function that maps counts of runs (samples, runs, tasks) to k statistics (samples, k)."""
 
 
 def stratified_band(
     statistic: Statistic, runs: int, tasks: int, *, level: float, seed: int, resamples: int
 ) -> Band:
-    """Return percentile intervals of k statistics, moved outwards for few runs.
+    """Return percentile intervals of k statistics, widened for small numbers of runs.
 
-    The variance of resamples of n runs is too small by a factor of (n - 1) / n, and uncertain for
-    few runs. The percentiles are therefore those of Student's t with ``tasks * (runs - 1)`` degrees
-    of freedom, scaled accordingly [@hesterberg2015teachers]. One run has no interval (NaN).
+    The variance of resamples of n runs is too small by a factor of (n - 1) / n, and it is uncertain
+    if n is small. The percentiles are therefore computed from Student's t, with
+    ``tasks * (runs - 1)`` degrees of freedom and scaled by sqrt(n / (n - 1))
+    [@hesterberg2015teachers]. The bounds are NaN for one run.
 
     Args:
-        statistic: Function of the counts, which are all 1 for the estimate.
+        statistic: Function of the number of times that each run is drawn. Counts of 1 give the
+            estimate.
         runs: Number of runs per task.
         tasks: Number of tasks, which are resampled independently.
         level: Pointwise coverage of each interval.
@@ -181,7 +191,7 @@ def stratified_band(
 
 
 def entry_mean(values: Array) -> Statistic:
-    """Return the mean of values (k, runs, tasks) over runs and tasks, as a statistic."""
+    """Return a statistic: the mean of values (k, runs, tasks) over runs and tasks."""
     k, runs, tasks = values.shape
     flat = values.reshape(k, runs * tasks).T
 
@@ -192,14 +202,14 @@ def entry_mean(values: Array) -> Statistic:
 
 
 def middle_mean(scores: Array) -> Statistic:
-    """Return the mean of the middle half of scores (runs, tasks), as a statistic."""
+    """Return a statistic: the mean of the middle half of scores (runs, tasks)."""
     order = np.argsort(scores, axis=None)
     ascending = scores.ravel()[order]
     cut = scores.size // 4
     size = scores.size - 2 * cut
 
     def statistic(counts: Array) -> Array:
-        # Sorted with duplicates, entries cut .. size + cut - 1 are included.
+        # Of the resampled scores in ascending order, entries cut, ..., cut + size - 1 are included.
         last = np.cumsum(counts.reshape(len(counts), -1)[:, order], axis=1)
         included = np.diff(np.clip(last, cut, cut + size), axis=1, prepend=cut)
         return (included @ ascending / size)[:, None]
@@ -208,10 +218,11 @@ def middle_mean(scores: Array) -> Statistic:
 
 
 def pair_mean(wins: Array) -> Statistic:
-    """Return the mean of wins (runs of x, runs of y, tasks) over all pairs, as a statistic."""
+    """Return a statistic: the mean of wins (runs of x, runs of y, tasks) over all pairs."""
     runs, _, tasks = wins.shape
 
     def statistic(counts: Array) -> Array:
+        # The counts apply to x and y, since runs on the same seed are resampled together.
         of_x = [counts[:, :, task] @ wins[:, :, task] for task in range(tasks)]
         total = (np.stack(of_x, axis=2) * counts).sum((1, 2))
         return np.asarray(total[:, None] / (runs**2 * tasks))

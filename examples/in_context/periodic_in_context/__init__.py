@@ -1,7 +1,7 @@
-"""An agent that has learned to learn: a small transformer, trained on draws of its own prior.
+"""Agent with a small transformer that was trained on worlds drawn from a prior.
 
-``agent`` plays it in plain NumPy, with the weights of ``weights.safetensors``; ``train`` makes
-these, and is all that needs torch (extra ``rl``).
+``agent`` runs the transformer in plain NumPy, with the weights in ``weights.safetensors``.
+``train`` creates these weights. Only training and fine-tuning need torch (extra ``rl``).
 """
 
 __all__: list[str] = []

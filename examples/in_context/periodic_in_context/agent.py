@@ -1,4 +1,4 @@
-"""A transformer as the belief of an optimist."""
+"""Agent that computes upper confidence bounds with a trained transformer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from periodic_in_context.weights import flattened, read_weights, unflattened
 WIDTH = 1.5
 WINDOW, MIN_WINDOW = 1_000, 2 * FIRST_SCALE
 MAX_ARMS = 1_000
-"""How every arm relates to every other is kept in a table."""
+"""Maximum number of arms, since the relations between all pairs of arms are stored in a table."""
 
 
 class InContextUCB(Saveable):
@@ -36,37 +36,41 @@ class InContextUCB(Saveable):
         mu, sigma <- what the transformer says of each arm now, given all past (t, a, reward)
         a_t <- argmax_a mu(a) + width sigma(a); observe y_t, read it
 
-    Nothing is fitted in a life: learning is reading. The network sees how two decisions relate (the
-    same arm, near, the same phase, how long ago), no numbers of arms and no times, so it takes any
-    number of arms and any period. Until there is a scale, arms are tried at random. It remembers
-    ``window`` decisions at most: then it forgets the older half, and reads the rest again. Only the
-    main season is looked at, and none is searched for where none is known; contexts are ignored.
+    Within an episode, the agent fits no parameters: the transformer reads the history of the
+    episode. The network sees only relations between decisions: whether their arms are equal or
+    near, how similar their phases are, and how much time lies between them. It sees neither the
+    index of an arm nor a time, so it accepts any number of arms and any period. While the reward
+    scale is unknown, the agent chooses at random among the least-tried arms. It stores at most
+    ``window`` decisions. If there are more, it drops the older half and reads the rest again. It
+    uses only the main season of the problem; if the problem has no season, the agent does not
+    search for one. Contexts are ignored.
 
     Reference: [@muller2022transformers] for networks that are fitted to a prior,
     [@muller2023pfns4bo] for their use in optimisation, [@srinivas2009gaussian] for the bound.
 
-    Deviations from the paper: tokens have no features of their own but rewards; attention has
-    kernels of relations instead. The answer is a Gaussian. The prior is one of seasons.
+    Deviations from the paper: tokens contain no features of the arm or of the time of a decision;
+    instead, attention uses kernels of the relations between decisions. The predictive distribution
+    is Gaussian. The prior is a distribution over seasonal worlds.
 
     Args:
-        width: How many deviations the bound lies above the mean.
-        window: Most decisions that are remembered.
+        width: Number of standard deviations by which the bound exceeds the mean.
+        window: Maximum number of stored decisions.
     """
 
     name = "in-context-ucb"
     takes = "arms"
     libraries: ClassVar[tuple[str, ...]] = ("torch",)
-    """Whose version its training depends on; it plays without."""
+    """Libraries on whose versions the training depends; running the agent does not need them."""
 
     def __init__(
         self, problem: Problem, rng: Rng, *, width: float = WIDTH, window: int = WINDOW
     ) -> None:
         if problem.n_actions is None:
             raise ValueError(
-                f"{self.name} is for finitely many actions, got {problem.action_space}"
+                f"{self.name} requires finitely many actions, got {problem.action_space}"
             )
         arms = problem.n_actions
-        require(arms <= MAX_ARMS, f"{self.name} takes at most {MAX_ARMS:,} arms", arms)
+        require(arms <= MAX_ARMS, f"{self.name} supports at most {MAX_ARMS:,} arms", arms)
         self._width, self._window = not_negative("width", width), whole("window", window)
         require(window >= MIN_WINDOW, f"window must be at least {MIN_WINDOW}", window)
         self._n_arms = arms
@@ -85,7 +89,7 @@ class InContextUCB(Saveable):
         self.rebuild()
 
     def belief(self, t: float) -> tuple[Array, Array]:
-        """Mean and deviation of the mean reward of every arm at time t; NaN without a scale."""
+        """Return mean and deviation of mean rewards at time t; NaN while the scale is unknown."""
         if not self._deviation:
             nothing = np.full(self._n_arms, np.nan)
             return nothing, nothing.copy()
@@ -96,7 +100,7 @@ class InContextUCB(Saveable):
         )
 
     def act(self, observation: Array) -> int:
-        """The arm of the greatest bound; while there is no scale, any that was tried least."""
+        """Return the arm with the greatest bound; a least-tried arm while the scale is unknown."""
         t = time_of(observation)
         if not self._deviation:
             tried = np.bincount([int(row[1]) for row in self._history], minlength=self._n_arms)
@@ -106,7 +110,7 @@ class InContextUCB(Saveable):
         return self._any_of(np.flatnonzero(bound == bound.max()))
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Read a reward; one that is missing (NaN) changes nothing."""
+        """Read a reward; a missing reward (NaN) changes nothing."""
         t, reward = float(observation[0]), float(reward)
         if not is_valid_reward(reward, t):
             return
@@ -146,19 +150,19 @@ class InContextUCB(Saveable):
         rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
-        """Go on learning in other worlds of the same kind (``tuning.py``), which needs torch.
+        """Fine-tune the network in other worlds of the same kind (``tuning.py``). This needs torch.
 
-        Args: see :class:`agents.base.Trainable`.
+        The arguments are those of :class:`agents.base.Trainable`.
         """
         try:
             from periodic_in_context.tuning import tune
         except ImportError as error:
             raise UnknownAgentError(
                 "missing-package",
-                "training needs torch, which comes with periodic-gp[rl]: "
-                'in the project, pip install -c constraints.txt -e ".[rl]"',
+                "training needs torch, which the extra rl of periodic-gp installs; run in the "
+                'folder of the project: pip install -c constraints.txt -e ".[rl]"',
             ) from error
-        cls(problem, rng, **settings)  # what it cannot be made for it cannot be trained for
+        cls(problem, rng, **settings)  # raises an error for an unsupported problem or setting
         learned = tune(
             problem, envs, steps, rng, lambda *known: cls(*known, **settings), read_weights()
         )
@@ -172,7 +176,7 @@ class InContextUCB(Saveable):
         learned: Mapping[str, NDArray[Any]],
         settings: Mapping[str, Any],
     ) -> InContextUCB:
-        """An agent with the weights that were learned."""
+        """Return an agent with the weights learned in training."""
         agent = cls(problem, rng, **settings)
         agent._tuned = np.asarray(learned["weights"], np.float32)
         agent.rebuild()

@@ -1,4 +1,4 @@
-"""Lives as arrays to train on."""
+"""Batches: episodes and queries about them, as arrays for training."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from periodic_in_context.relations import Floats, arm_relations, time_relations
 from periodic_in_context.tokens import FIRST_SCALE, MAX_SCALED_REWARD, Situation
 
 LIVES = 8
-"""Lives in a batch, all of as many arms and steps."""
+"""Number of episodes in a batch; all have the same numbers of arms and steps."""
 MOMENTS, ARMS_ASKED = 48, 5
-"""Moments of a life at which the network is asked, and arms that it is asked about."""
+"""Number of queried steps of an episode, and number of queried arms per step."""
 
 
 class Kind(NamedTuple):
     """Kind of the worlds in a batch.
 
     Attributes:
-        arms: The least and the greatest number of arms.
-        steps: Lengths of lives, and how often they are drawn.
-        noises: Bounds of the noise.
+        arms: Minimum and maximum number of arms.
+        steps: Lengths of episodes with their probabilities.
+        noises: Bounds of the standard deviation of the noise.
     """
 
     arms: tuple[int, int]
@@ -39,17 +39,17 @@ HARD = Kind((20, 60), ((144, 0.5), (272, 0.5)), (0.3, 2.0))
 
 
 class Batch(NamedTuple):
-    """Some lives: B of them, T steps, Q questions, n arms.
+    """Arrays of B episodes with T steps, Q queries and n arms.
 
     Attributes:
-        content: Tokens of past decisions and then of questions, shape (B, T + Q, 10).
-        rewards: Scaled, shape (B, T).
-        arms: Of past decisions and then of questions, shape (B, T + Q).
-        times: Likewise.
-        arm_table: How arms relate, shape (B, n, n, 5).
-        lag_table: How moments relate that are so many steps apart, shape (B, T + 1, 7).
-        counts: How many past decisions a question may look at, shape (B, Q).
-        targets: The answers: mean rewards, scaled, shape (B, Q).
+        content: Tokens of past decisions, followed by those of queries, shape (B, T + Q, 10).
+        rewards: Scaled rewards, shape (B, T).
+        arms: Arms of past decisions, followed by those of queries, shape (B, T + Q).
+        times: Times of past decisions, followed by those of queries, shape (B, T + Q).
+        arm_table: Relations between arms, shape (B, n, n, 5).
+        lag_table: Relations between times, by their distance in steps, shape (B, T + 1, 7).
+        counts: Number of past decisions that each query may use, shape (B, Q).
+        targets: Scaled values to predict, shape (B, Q): mean rewards, or rewards in fine-tuning.
     """
 
     content: Floats
@@ -63,7 +63,7 @@ class Batch(NamedTuple):
 
 
 def draw_batch(rng: Rng, lives: int = LIVES, kind: Kind = ANY) -> Batch:
-    """New worlds, and new lives in them."""
+    """Draw new worlds and return a batch of episodes in them."""
     n_arms = round(float(np.exp(rng.uniform(*np.log(kind.arms)))))
     lengths, shares = zip(*kind.steps, strict=True)
     steps = int(rng.choice(lengths, p=shares))
@@ -73,19 +73,19 @@ def draw_batch(rng: Rng, lives: int = LIVES, kind: Kind = ANY) -> Batch:
 
 
 def together(rows: Sequence[Batch]) -> Batch:
-    """Lives of equal numbers of arms, steps and questions, side by side."""
+    """Return a batch of episodes with equal numbers of arms, steps and queries."""
     return Batch(*(np.stack(column) for column in zip(*rows, strict=True)))
 
 
 def _arrays(rng: Rng, draw: Draw, life: Life) -> Batch:
-    """One life: a batch without its first axis."""
+    """Return one episode with queries, as a batch without its first axis."""
     steps, n_arms = draw.mean.shape
     first, mean, deviation = (life.warm, 0.0, 1.0) if draw.known_scale else scale_of(rng, life)
     noise = None if draw.known_noise is None else draw.known_noise / deviation
     situation = Situation(n_arms, draw.features is not None, draw.period, noise)
     moments = _moments(rng, first, steps)
     asked = np.stack([rng.integers(n_arms, size=len(moments)) for _ in range(ARMS_ASKED)], axis=1)
-    asked[:, 0] = life.arms[moments]  # what was chosen is what will be looked at most
+    asked[:, 0] = life.arms[moments]  # the chosen arm is always queried, since it matters most
     when = np.repeat(moments, ARMS_ASKED)
     table = arm_relations(n_arms, draw.features)
     questions = Questions(when, asked.ravel(), draw.mean[when, asked.ravel()])
@@ -93,7 +93,7 @@ def _arrays(rng: Rng, draw: Draw, life: Life) -> Batch:
 
 
 class Questions(NamedTuple):
-    """Questions: number of decisions so far, arm, and answer."""
+    """Queries: number of earlier decisions, arm, and value to predict."""
 
     when: NDArray[np.int64]
     arms: NDArray[np.int64]
@@ -107,14 +107,14 @@ def packed(
     scale: tuple[float, float],
     questions: Questions,
 ) -> Batch:
-    """A life and questions about it as arrays: a batch without its first axis.
+    """Return an episode and queries about it, as a batch without its first axis.
 
     Args:
-        situation: What is known of its world.
-        table: How arms relate.
-        life: One decision a step.
-        scale: Mean and deviation that rewards and answers are scaled by.
-        questions: What is asked.
+        situation: Known features of the world.
+        table: Relations between arms.
+        life: Episode with one decision per step.
+        scale: Mean and standard deviation by which rewards and targets are standardised.
+        questions: Queries about the episode.
     """
     mean, deviation = scale
     steps, when = len(life.rewards), questions.when
@@ -137,7 +137,10 @@ def packed(
 
 
 def scale_of(rng: Rng, life: Life) -> tuple[int, float, float]:
-    """From which step on there is a scale, and its mean and deviation: as the agent does it."""
+    """Return the step from which a scale is known, with the mean and the deviation up to this step.
+
+    Like the agent, the function computes the scale from the first rewards. The step is random.
+    """
     steps = len(life.rewards)
     least = max(FIRST_SCALE, life.warm)
     first = int(np.exp(rng.uniform(np.log(least), np.log(max(steps // 2, least + 1)))))
@@ -146,7 +149,7 @@ def scale_of(rng: Rng, life: Life) -> tuple[int, float, float]:
 
 
 def _moments(rng: Rng, first: int, steps: int) -> NDArray[np.int64]:
-    """When to ask: half of the questions early, when most is to be learned."""
+    """Return random steps for queries; half of them are early, when most can be learned."""
     early = np.exp(rng.uniform(0.0, np.log(steps - first), MOMENTS // 2)) - 1.0
     late = rng.uniform(0.0, steps - first, MOMENTS - len(early))
     return first + np.concatenate((early, late)).astype(np.int64)

@@ -1,10 +1,11 @@
-"""Policies that make the training histories; they see rewards only.
+"""Policies that generate the training histories; they observe only rewards.
 
-Each is an upper confidence bound on kernel-weighted means, with random kernels, widths and a share
-of random choices: from uniform choice to something that is close to a good agent. None sees a mean
-reward: a choice that knew it would tell the network which arms are good, and it would believe its
-own choices later. The exception is marked: a warm start may be the best arms, as in Madrid, and its
-tokens mark decisions of another policy.
+Each policy uses upper confidence bounds on kernel-weighted means, with random kernels, a random
+width and a random share of random choices. The policies range from uniform choices to nearly good
+agents. No policy sees a mean reward: otherwise its choices would reveal the good arms to the
+network, and the network would later take its own choices as evidence. The only exception is a warm
+start, whose arms may be the best arms, as in Madrid. The tokens mark these decisions as decisions
+of another policy.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from periodic_in_context.prior import Draw
 from periodic_in_context.relations import arm_relations
 
 MAX_WARM = 60
+"""Maximum number of warm-start decisions."""
 
 
 @dataclass(frozen=True)
 class Life:
-    """Decisions in a world, and their rewards.
+    """Episode of a policy in a world: decisions and rewards.
 
     Attributes:
-        arms: The arm of every step, shape (steps,).
-        rewards: Its reward.
-        warm: Number of first steps that another policy decided.
+        arms: Chosen arm of every step, shape (steps,).
+        rewards: Reward of every step, shape (steps,).
+        warm: Number of initial steps that are decisions of another policy.
     """
 
     arms: NDArray[np.intp]
@@ -37,7 +39,7 @@ class Life:
 
 
 def live(rng: Rng, draws: list[Draw]) -> list[Life]:
-    """One life in each of some worlds of equal numbers of steps and arms, side by side."""
+    """Return one episode in each of several worlds with equal numbers of steps and arms."""
     steps, n_arms = draws[0].mean.shape
     noise = rng.standard_normal((len(draws), steps))
     warm = np.array([_warm_steps(rng, draw) for draw in draws])
@@ -75,7 +77,7 @@ def live(rng: Rng, draws: list[Draw]) -> list[Life]:
 
 
 class _Policy:
-    """The kernels and habits of one life."""
+    """Random kernels and parameters of the policy of one episode."""
 
     def __init__(self, rng: Rng, draw: Draw, steps: int) -> None:
         n_arms = draw.mean.shape[1]
@@ -97,7 +99,7 @@ class _Policy:
 
 
 def _warm_steps(rng: Rng, draw: Draw) -> int:
-    """Two seasons, or so, in one of four worlds."""
+    """Return the number of warm-start steps: about two seasons in a quarter of the worlds, or 0."""
     if rng.random() > 0.25:
         return 0
     steps = len(draw.mean)
@@ -106,7 +108,7 @@ def _warm_steps(rng: Rng, draw: Draw) -> int:
 
 
 def _warm_arms(rng: Rng, draw: Draw, count: int) -> NDArray[np.intp]:
-    """The best arms, as in Madrid, or any."""
+    """Return the arms of the warm start: the best arms, as in Madrid, or random arms."""
     if rng.random() < 0.6:
         best: NDArray[np.intp] = draw.mean[:count].argmax(axis=1)
         return best

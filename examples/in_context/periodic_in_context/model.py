@@ -1,4 +1,4 @@
-"""The network in torch, to be trained; ``network`` has the same in NumPy, to be played."""
+"""Network in torch, for training; ``network`` computes the same function in NumPy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from periodic_in_context.sizes import Sizes
 from periodic_in_context.tokens import CONTENT
 
 HIDDEN = -1e9
-"""Added to the logarithm of the weight of what must not be seen."""
+"""Term added to the logarithm of the weight of decisions that a token must not see."""
 
 
 class Layer(nn.Module):
-    """Attention with kernels that each token chooses for itself, then a small network.
+    """Attention with kernels that depend on the token, followed by a small network.
 
-    The weight of a past decision is exp(q k / sqrt(w) + c r): r are its relations to the token, c
-    comes from the token as q does. Scaled rewards are averaged by the same weights as they are.
+    The weight of a past decision is exp(q k / sqrt(w) + c r), up to normalisation. The vector r
+    contains the relations between the decision and the token; the coefficients c, like the query q,
+    are a linear function of the token. The same weights also average the scaled rewards themselves.
     """
 
     def __init__(self, sizes: Sizes) -> None:
@@ -32,12 +33,13 @@ class Layer(nn.Module):
         self.inner, self.outer = nn.Linear(width, sizes.hidden), nn.Linear(sizes.hidden, width)
 
     def forward(self, x: Tensor, relations: Tensor, rewards: Tensor) -> tuple[Tensor, Tensor]:
-        """Tokens (B, N, width), of which the first M have keys; tokens again, and mean rewards.
+        """Return the transformed tokens, and the rewards averaged by each head, (B, N, heads).
 
         Args:
-            x: The tokens.
-            relations: And last what is hidden from a token, shape (B, N, 13, M).
-            rewards: Scaled, shape (B, M).
+            x: Tokens, shape (B, N, width). The first M of them have keys.
+            relations: Relations of the N tokens to the first M tokens, followed by the mask of
+                hidden tokens, shape (B, N, 13, M).
+            rewards: Scaled rewards, shape (B, M).
         """
         copies, count, width = x.shape
         known, heads = rewards.shape[1], self.heads
@@ -48,7 +50,7 @@ class Layer(nn.Module):
             part[:, :known].reshape(copies, known, heads, -1).transpose(1, 2) for part in (k, v)
         )
         kernel = self.kernel(normed).view(copies, count, heads, RELATIONS)
-        kernel = nn.functional.pad(kernel, (0, 1), value=1.0)  # of what is hidden
+        kernel = nn.functional.pad(kernel, (0, 1), value=1.0)  # coefficient of the mask
         logits = q @ k.transpose(2, 3) + (kernel @ relations).transpose(1, 2)
         values = torch.cat((v, rewards[:, None, :, None].expand(-1, heads, -1, -1)), dim=-1)
         seen = (logits.softmax(dim=-1) @ values).transpose(1, 2)
@@ -59,7 +61,7 @@ class Layer(nn.Module):
 
 
 class Model(nn.Module):
-    """Mean and deviation of the mean reward of arms, from what was seen."""
+    """Network that predicts the mean rewards of arms, with standard deviations, from a history."""
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
@@ -70,7 +72,7 @@ class Model(nn.Module):
         self.head = nn.Linear(sizes.width, 2 + sizes.layers * sizes.heads)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Mean and logarithm of the deviation for every question, shape (B, Q) each."""
+        """Return the mean and the log standard deviation for every query, shape (B, Q) each."""
         content, rewards = torch.from_numpy(batch.content), torch.from_numpy(batch.rewards)
         copies, steps = rewards.shape
         x = self.embed(content)
@@ -87,14 +89,15 @@ class Model(nn.Module):
 
 
 def loss_of(mean: Tensor, log_deviation: Tensor, targets: Tensor) -> Tensor:
-    """Negative log-likelihood of the answers, up to a constant."""
+    """Return the negative log-likelihood of the targets, up to a constant."""
     return (log_deviation + 0.5 * ((targets - mean) * torch.exp(-log_deviation)) ** 2).mean()
 
 
 def _relations(batch: Batch) -> Tensor:
     """Return the relations of every token to the start and to every past decision.
 
-    A past decision sees itself and what was before it, a question what was before; all the start.
+    The last relation is the mask. A past decision sees itself and earlier decisions, and a query
+    sees the decisions before it. All tokens see the start.
     """
     copies, steps = batch.rewards.shape
     arms, times = torch.from_numpy(batch.arms), torch.from_numpy(batch.times)

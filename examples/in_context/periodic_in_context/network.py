@@ -1,4 +1,7 @@
-"""The network in NumPy, with what it has read kept: a decision costs one pass over the past."""
+"""Network in NumPy, for running the agent.
+
+Keys and values of past decisions are stored, so that a decision needs one pass over the past.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ from periodic_in_context.relations import ARM_RELATIONS, RELATIONS, Floats, time
 from periodic_in_context.weights import Weights, WeightsError
 
 LOG_DEVIATION, LOG_RANGE = -1.0, 3.0
-"""The middle of the logarithm of a deviation, and how far from it that can be."""
+"""Centre of the logarithm of a standard deviation, and its maximum distance from the centre."""
 _EPSILON = np.float32(1e-5)
+"""Default of torch.nn.LayerNorm."""
 
 
 class _Linear(NamedTuple):
@@ -46,18 +50,18 @@ class _Layer(NamedTuple):
 
 
 class Network:
-    """The transformer, computed from its weights.
+    """Transformer with given weights.
 
     Args:
-        weights: Arrays by name, as ``model`` calls them.
+        weights: Arrays by their names in ``model.Model``.
 
     Attributes:
-        heads: Of each layer.
-        width: Of a token.
-        layers: What they compute, one after the other.
+        heads: Number of attention heads in each layer.
+        width: Width of a token.
+        layers: Layers in the order of their computation.
 
     Raises:
-        WeightsError: If they are not those of such a network.
+        WeightsError: If an array is missing.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -67,28 +71,28 @@ class Network:
             self.layers = [_layer(weights, f"layers.{i}") for i in range(count)]
             self._norm, self._head = _norm(weights, "norm"), _linear(weights, "head")
         except KeyError as missing:
-            raise WeightsError(f"there is no array {missing} among the weights") from None
+            raise WeightsError(f"the weights lack the array {missing}") from None
         self.width = len(self.start)
         self.heads = self.layers[0].out.matrix.shape[0] - self.width
 
     def answers(self, x: Floats, means: Floats) -> tuple[Floats, Floats]:
-        """Mean and deviation of the mean rewards, from the last tokens and averaged rewards."""
+        """Return mean and standard deviation of mean rewards, from tokens and averaged rewards."""
         found = self._head(self._norm(x))
         mean = found[:, 0] + (found[:, 2:] * means).sum(axis=1)
         return mean, np.exp(LOG_DEVIATION + LOG_RANGE * np.tanh(found[:, 1] / LOG_RANGE))
 
 
 class Reader:
-    """State of the network: keys and values of all layers.
+    """State of a network after it has read decisions: keys and values of all layers.
 
     Args:
-        network: The network.
-        arm_table: How arms relate, shape (n, n, 5).
-        period: The season, or None.
-        capacity: Decisions that it can read.
+        network: Network that reads the decisions.
+        arm_table: Relations between arms, shape (n, n, 5).
+        period: Length of the season in steps, or None.
+        capacity: Maximum number of decisions.
 
     Attributes:
-        count: Decisions that it has read.
+        count: Number of decisions that were read.
     """
 
     def __init__(
@@ -96,7 +100,7 @@ class Reader:
     ) -> None:
         self._network, self._period = network, period
         layers, heads, width = len(network.layers), network.heads, network.width
-        # The start stands first; nothing relates to it, as if it were an arm beyond the last.
+        # The start token comes first. It is represented by an additional arm without relations.
         self._table = np.pad(arm_table, ((0, 0), (0, 1), (0, 0))).transpose(0, 2, 1).copy()
         self._keys = np.zeros((layers, heads, width // heads, capacity + 1), np.float32)
         self._values = np.zeros((layers, heads, capacity + 1, width // heads + 1), np.float32)
@@ -105,7 +109,7 @@ class Reader:
         self.forget()
 
     def forget(self) -> None:
-        """Clear the state."""
+        """Forget all decisions."""
         self.count = -1
         self._read(self._network.start[None], None, 0.0, 0.0)
 
@@ -113,16 +117,16 @@ class Reader:
         """Read a past decision.
 
         Args:
-            content: Its token.
-            arm: What was chosen.
-            t: When.
-            reward: What it gave, scaled.
+            content: Token of the decision.
+            arm: Chosen arm.
+            t: Time of the decision.
+            reward: Scaled reward.
         """
         self._arms[self.count + 1] = arm
         self._read(self._network.embed(content[None]), np.array([arm]), t, reward)
 
     def ask(self, content: Floats, t: float) -> tuple[Floats, Floats]:
-        """Mean and deviation of the mean reward of every arm at time t, scaled, shape (n,) each."""
+        """Return mean and standard deviation of each arm's scaled mean reward at time t, (n,)."""
         arms = np.arange(len(self._table))
         x = np.repeat(self._network.embed(content[None]), len(arms), axis=0)
         relations = self._time_relations(t, self.count + 1)
@@ -154,7 +158,7 @@ class Reader:
     def _attend(
         self, i: int, x: Floats, arms: NDArray[np.intp] | None, relations: Floats, known: int
     ) -> tuple[Floats, Floats]:
-        """One layer: tokens (N, width) again, and rewards averaged by each head, (N, heads)."""
+        """Return the tokens (N, width) after a layer, and rewards averaged by head, (N, heads)."""
         layer, heads, count = self._network.layers[i], self._network.heads, len(x)
         normed = layer.norm1(x)
         q = layer.qkv(normed)[:, : self._network.width].reshape(count, heads, -1)

@@ -1,14 +1,17 @@
-"""Worlds to learn from: draws of the agent's own prior.
+"""Worlds for training, drawn from a prior.
 
-It is broad on purpose, and takes nothing from the suite's worlds; but functions as
-PeriodicGP-SyntheticDiscrete-v0 draws them, with a periodic kernel, are among those that it can
-draw. The mean reward of arm a at time t is a sum of parts, each there or not, in random shares::
+The prior is broad on purpose, and was not fitted to the worlds of ``periodic_envs``. However, its
+draws include functions with a periodic kernel, like those of PeriodicGP-SyntheticDiscrete-v0. The
+mean reward of arm a at time t is a sum of parts. Each part may be absent, and the shares of the
+parts are random::
 
     constant(a) + season(a, t) + common season(t) + fading(a, t) + common fading(t)
 
-A season is a random Fourier series with the spectrum of a periodic kernel of random length-scale,
-what fades is an AR(1) of random memory. Arms are alike if they are near, or have something in
-common, or not at all. Two of five worlds are exponentiated, and half of these give counts.
+A season is a random Fourier series with the spectrum of a periodic kernel of random length-scale. A
+fading part is an AR(1) process with a random memory. The covariance of the arms is a random mixture
+of a kernel of their distance, common factors, and independence. In two of five worlds, the sum is
+exponentiated; in half of these worlds, the variance of the noise is proportional to the mean
+reward, as for counts.
 """
 
 from __future__ import annotations
@@ -22,26 +25,26 @@ from agents.arrays import Array, Rng
 HARMONICS = 8
 PERIODS = (6.0, 60.0)
 SEASON_LENGTH_SCALES = (0.25, 2.5)
-"""Of periodic kernels."""
+"""Bounds of the length-scales of periodic kernels."""
 ARM_LENGTH_SCALES = (0.05, 0.7)
-"""As shares of the range of the coordinates."""
+"""Bounds of the length-scales over arms, as shares of the range of the coordinates."""
 MEMORIES = (2.0, 120.0)
-"""Steps after which what fades is down to 1/e."""
+"""Bounds of the number of steps after which a fading part has decayed to 1/e."""
 NOISES = (0.03, 2.0)
-"""Standard deviation of the noise, in standard deviations of the mean rewards."""
+"""Bounds of the noise's standard deviation, in standard deviations of the mean rewards."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One world.
+    """World drawn from the prior.
 
     Attributes:
         mean: Mean reward, shape (steps, arms).
         noise: Standard deviation of the noise, shape (steps, arms).
         features: Coordinates of the arms, shape (arms, 1 or 2), or None.
-        period: The season that an agent is told, or None.
-        known_noise: The noise that an agent is told, or None.
-        known_scale: Whether an agent is told that means have mean 0 and deviation 1 beforehand.
+        period: Period that agents know, or None.
+        known_noise: Standard deviation of the noise that agents know, or None.
+        known_scale: True if agents know that mean rewards have mean 0 and standard deviation 1.
     """
 
     mean: Array
@@ -53,7 +56,7 @@ class Draw:
 
 
 def draw_world(rng: Rng, n_arms: int, steps: int, noises: tuple[float, float] = NOISES) -> Draw:
-    """A world of so many arms and steps, with noise within bounds, or none."""
+    """Return a random world with noise between the bounds ``noises``, or without noise."""
     places = _places(rng, n_arms)
     mixing = _mixing(rng, n_arms, places)
     period = float(np.exp(rng.uniform(*np.log(PERIODS))))
@@ -72,7 +75,7 @@ def draw_world(rng: Rng, n_arms: int, steps: int, noises: tuple[float, float] = 
         noise = noise_std * np.sqrt(mean / mean.mean())
     known_noise = noise_std if plain and rng.random() < 0.5 else None
     known_scale = plain and rng.random() < 0.5
-    if not known_scale:  # any unit, and any zero
+    if not known_scale:  # draw a unit and a zero of the rewards
         unit, zero = np.exp(rng.normal(0.0, 0.3)), rng.normal(0.0, 2.0)
         mean, noise = unit * mean + zero, unit * noise
         known_noise = None if known_noise is None else float(unit * known_noise)
@@ -87,7 +90,7 @@ def draw_world(rng: Rng, n_arms: int, steps: int, noises: tuple[float, float] = 
 
 
 def _places(rng: Rng, n_arms: int) -> Array:
-    """Arms on a line, evenly, or somewhere in a plane."""
+    """Return coordinates of arms: evenly spaced on a line, or random in a plane."""
     if rng.random() < 0.5:
         return np.linspace(0.0, 1.0, n_arms)[:, None]
     spread = rng.uniform(0.0, 1.0, (n_arms, 2))
@@ -95,13 +98,13 @@ def _places(rng: Rng, n_arms: int) -> Array:
 
 
 def _mixing(rng: Rng, n_arms: int, places: Array) -> Array:
-    """The symmetric root of the covariance between arms, each of variance 1."""
+    """Return the symmetric square root of a random covariance of arms, with variances of 1."""
     width = float(np.ptp(places, axis=0).max()) or 1.0
     squares = np.square((places[:, None] - places[None]) / width).sum(axis=-1)
     scale = float(np.exp(rng.uniform(*np.log(ARM_LENGTH_SCALES))))
     near = np.exp(-squares / (2.0 * scale**2))
     if rng.random() < 0.3:
-        near = np.exp(-np.sqrt(squares) / scale)  # rough
+        near = np.exp(-np.sqrt(squares) / scale)  # a rough kernel
     loadings = rng.normal(0.0, 1.0, (n_arms, int(rng.integers(1, 4))))
     common = loadings @ loadings.T / loadings.shape[1]
     kinds = rng.random(3) < (0.65, 0.45, 0.2)
@@ -116,7 +119,7 @@ def _mixing(rng: Rng, n_arms: int, places: Array) -> Array:
 
 
 def _latent(rng: Rng, mixing: Array, steps: int, period: float) -> Array:
-    """A sum of parts of variance 1 in all, shape (steps, arms)."""
+    """Return a random sum of parts with a total variance of 1, shape (steps, arms)."""
     n_arms = len(mixing)
     there = rng.random(5) < (0.5, 0.85, 0.35, 0.4, 0.25)
     if not (there[0] or there[1]):
@@ -141,7 +144,7 @@ def _latent(rng: Rng, mixing: Array, steps: int, period: float) -> Array:
 
 
 def _season(rng: Rng, mixing: Array, steps: int, period: float) -> Array:
-    """A separable draw of (arms x periodic kernel), by its Fourier series."""
+    """Return a draw from the product of arm covariance and periodic kernel, as a Fourier series."""
     length_scale = float(np.exp(rng.uniform(*np.log(SEASON_LENGTH_SCALES))))
     angles = 2.0 * np.pi * np.arange(256) / 256.0
     kernel = np.exp((np.cos(angles) - 1.0) / length_scale**2)  # -2 sin^2(x/2) = cos x - 1
@@ -155,7 +158,7 @@ def _season(rng: Rng, mixing: Array, steps: int, period: float) -> Array:
 
 
 def _fading(rng: Rng, mixing: Array, steps: int) -> Array:
-    """An AR(1) from its stationary state."""
+    """Return an AR(1) process that starts in its stationary distribution."""
     kept = float(np.exp(-1.0 / np.exp(rng.uniform(*np.log(MEMORIES)))))
     shocks: Array = rng.standard_normal((steps, len(mixing))) @ mixing.T
     shocks[1:] *= np.sqrt(1.0 - kept**2)

@@ -1,8 +1,8 @@
-"""Relations of two moments and of two arms, the network's only view of them.
+"""Relations between two times and between two arms.
 
-So it knows no arm by its number and no hour by its name, and takes any number of arms and any
-period. Each relation is at most 0, and 0 where two things are the same: weighed and added up they
-are the logarithm of a kernel.
+The network sees times and arms only through these relations, so it accepts any number of arms and
+any period. A relation is at most 0, and it is 0 between equal times or equal arms. A weighted sum
+of relations is the logarithm of a kernel.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 ARM_RELATIONS, TIME_RELATIONS = 5, 7
 RELATIONS = ARM_RELATIONS + TIME_RELATIONS
 LENGTH_SCALES = (0.05, 0.15, 0.4)
-"""Of distances between arms, as shares of the widest range of a coordinate."""
+"""Length-scales of the distance between arms, as shares of the widest range of a coordinate."""
 LAG_SCALES = (6.0, 60.0)
-"""Of lags, in steps."""
+"""Time constants for lags, in steps."""
 MAX_FALL = 6.0
-"""Below this many units nothing falls any more: exp(-6) is nothing to a kernel."""
+"""Relations that decrease with the distance are at least -6, since exp(-6) is negligible."""
 HARMONICS = (1.0, 2.0, 3.0)
 
 Floats = NDArray[np.float32]
@@ -28,7 +28,8 @@ Floats = NDArray[np.float32]
 def arm_relations(n_arms: int, features: NDArray[Any] | None) -> Floats:
     """Return the relations of every arm to every other, shape (n, n, 5).
 
-    Without features arms are the same or not; with them they are also near or far.
+    Without features, the only relation is equality. With features, there are also relations that
+    decrease with the distance between arms.
     """
     found = np.zeros((n_arms, n_arms, ARM_RELATIONS), np.float32)
     other = np.eye(n_arms) - 1.0
@@ -45,7 +46,7 @@ def arm_relations(n_arms: int, features: NDArray[Any] | None) -> Floats:
 
 
 def time_relations(lags: NDArray[Any], period: float | None) -> Floats:
-    """Return the relations of moments at a distance in steps, shape (..., 7)."""
+    """Return the relations between times at distances of ``lags`` steps, shape (..., 7)."""
     lag = np.abs(np.asarray(lags, np.float64))
     found = np.zeros((*lag.shape, TIME_RELATIONS), np.float32)
     found[..., 0] = -np.log1p(lag) / 2.0

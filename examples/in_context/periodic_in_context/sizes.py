@@ -12,10 +12,10 @@ class Sizes(NamedTuple):
     """Sizes of the transformer.
 
     Attributes:
-        width: Of a token.
-        heads: Of each attention; they divide the width.
-        layers: One after the other.
-        hidden: Of the small network in each layer.
+        width: Width of a token.
+        heads: Number of attention heads in each layer; it must divide the width.
+        layers: Number of layers.
+        hidden: Number of hidden units of the small network in each layer.
     """
 
     width: int = 48

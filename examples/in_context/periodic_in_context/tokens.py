@@ -1,4 +1,4 @@
-"""Tokens: the features of a decision besides its relations to others."""
+"""Tokens, which contain the features of a decision except its relations to other decisions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from periodic_in_context.relations import Floats
 
 CONTENT = 10
 _NOISE_KNOWN, _LOG_NOISE, _NOISE_UNIT = 7, 8, 3.0
-"""Where a known noise stands in a token, and what its logarithm is divided by."""
+"""Positions of the flag and of the logarithm of a known noise, and divisor of the logarithm."""
 FIRST_SCALE = 4
-"""Rewards that make a scale, where none is known."""
+"""Number of rewards from which the first reward scale is computed, if the scale is unknown."""
 MAX_SCALED_REWARD = 8.0
-"""Rewards further than this from the mean, in standard deviations, are cut off."""
+"""Maximum distance of a reward from the mean in standard deviations; others are clipped."""
 MIN_NOISE, MAX_NOISE = 0.01, 10.0
 """Bounds of a known noise, in standard deviations of the rewards."""
 
@@ -24,9 +24,9 @@ class Situation:
     """Features of a world that never change.
 
     Attributes:
-        n_arms: How many arms there are.
-        has_features: Whether they have coordinates.
-        period: The season, or None.
+        n_arms: Number of arms.
+        has_features: True if the arms have coordinates.
+        period: Length of the season in steps, or None.
         noise: Standard deviation of the noise in scaled rewards, or None.
     """
 
@@ -36,7 +36,7 @@ class Situation:
     noise: float | None
 
     def content(self) -> Floats:
-        """The content of a token without a reward, shape (10,)."""
+        """Return the content of a token without a reward, shape (10,)."""
         found = np.zeros(CONTENT, np.float32)
         found[3:6] = self.has_features, self.period is not None, np.log(self.n_arms) / 4.0
         if self.period is not None:
@@ -48,20 +48,20 @@ class Situation:
 
 
 def known_noise(content: Floats) -> Floats:
-    """The noise that tokens (..., 10) tell, in scaled rewards; NaN where it is not known."""
+    """Return the known noise in tokens (..., 10), for scaled rewards; NaN if it is unknown."""
     noise = np.exp(_NOISE_UNIT * content[..., _LOG_NOISE])
     found: Floats = np.where(content[..., _NOISE_KNOWN] > 0.0, noise, np.float32(np.nan))
     return found
 
 
 def with_reward(content: Floats, reward: float, *, warm: bool, count: int) -> Floats:
-    """The token of a past decision.
+    """Return the token of a past decision.
 
     Args:
-        content: Of the situation.
-        reward: What it gave, scaled.
+        content: Content of a token without a reward.
+        reward: Scaled reward of the decision.
         warm: True for decisions of another policy before the start.
-        count: Decisions before it.
+        count: Number of earlier decisions.
     """
     found = with_count(content, count)
     found[0], found[1], found[2] = cut_off(reward), 1.0, warm
@@ -69,12 +69,12 @@ def with_reward(content: Floats, reward: float, *, warm: bool, count: int) -> Fl
 
 
 def with_count(content: Floats, count: int) -> Floats:
-    """The token of a question: what would an arm give now, after so many rewards?"""
+    """Return the token of a query about the mean reward of an arm after ``count`` decisions."""
     found: Floats = content.copy()
     found[9] = np.log1p(count) / 6.0
     return found
 
 
 def cut_off(reward: float) -> float:
-    """A scaled reward within the bounds that the network was trained for."""
+    """Return a scaled reward, clipped to the range for which the network was trained."""
     return float(np.clip(reward, -MAX_SCALED_REWARD, MAX_SCALED_REWARD))

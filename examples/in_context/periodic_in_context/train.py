@@ -2,10 +2,11 @@
 
     python -m periodic_in_context.train --out weights.safetensors [--steps 4900] [--seed 0]
 
-One thread, and every random number from the seed: the same versions on the same kind of machine
-make the same file. No world of the suite is looked at. The last seventh of the steps dwells on what
-is slow to learn: many arms, and noise as large as the differences. What there is so far is written
-to FILE every few minutes, so a training that is stopped leaves something that can be played.
+Training uses one thread, and the seed determines all random numbers, so that the same versions on
+the same kind of machine create the same file. Worlds of ``periodic_envs`` are not used. The last
+seventh of the steps concentrates on worlds that are slow to learn: those with many arms, and with
+noise as large as the differences in mean rewards. The current weights are written to FILE every two
+minutes, so that a training that is stopped leaves usable weights.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ from periodic_in_context.weights import WeightsError, write_weights
 
 STEPS, SIZES = 4900, Sizes()
 WARM_UP = 100
-"""Steps in which the learning rate grows."""
+"""Number of steps in which the learning rate grows."""
 LEARNING_RATE, WEIGHT_DECAY, MAX_GRADIENT = 2e-3, 1e-2, 1.0
 LAST_SHARE, HARD_SHARE = 7, 0.5
-"""The last of so many parts of the steps restarts with a high learning rate, and with this share
-of batches of many arms and much noise: rare in the prior, and slow to learn."""
+"""In the last 1 / LAST_SHARE of the steps, the schedule of the learning rate is repeated, and
+HARD_SHARE of the batches have many arms and much noise. These worlds are rare in the prior and slow
+to learn."""
 REPORT_SECONDS, SAVE_SECONDS = 20.0, 120.0
 
 Report = Callable[[int, float, Any], object]
-"""Given the steps that are done, the mean loss since the last report, and the model."""
+"""Function of the number of finished steps, the loss of the last step, and the model."""
 
 
 def train(
@@ -49,14 +51,14 @@ def train(
     lives: int = LIVES,
     report: Report = lambda done, loss, model: None,
 ) -> dict[str, NDArray[np.float32]]:
-    """Weights after so many steps of gradient descent.
+    """Return the weights of a new network after gradient descent.
 
     Args:
-        steps: Batches of lives.
-        seed: Of everything random.
-        sizes: Of the network.
-        lives: In a batch.
-        report: Called after every step.
+        steps: Number of batches of episodes.
+        seed: Seed of all random numbers.
+        sizes: Sizes of the network.
+        lives: Number of episodes in a batch.
+        report: Function that is called after every step.
     """
     import torch
 
@@ -93,15 +95,15 @@ def descend(
     hard_share: float = 0.0,
     report: Report = lambda done, loss, model: None,
 ) -> None:
-    """Gradient descent from the weights that a model has.
+    """Train a model by gradient descent, starting from its current weights.
 
     Args:
-        model: What is trained.
-        rng: Draws the worlds.
-        steps: Batches of lives.
-        lives: In a batch.
-        hard_share: Of batches that are of many arms, much noise and long lives.
-        report: Called after every step.
+        model: Model to train.
+        rng: Random generator for the worlds.
+        steps: Number of batches of episodes.
+        lives: Number of episodes in a batch.
+        hard_share: Share of batches with many arms, much noise and long episodes.
+        report: Function that is called after every step.
     """
     import torch
 
@@ -125,7 +127,7 @@ def descend(
 
 
 def rate(step: int, steps: int) -> float:
-    """The learning rate as a share of its greatest: it grows, then falls along a cosine."""
+    """Return the learning rate as a share of its maximum: linear growth, then cosine decay."""
     warm = min(WARM_UP, max(steps // 10, 1))
     if step < warm:
         return (step + 1) / warm
@@ -133,12 +135,12 @@ def rate(step: int, steps: int) -> float:
 
 
 def arrays_of(model: Any) -> dict[str, NDArray[np.float32]]:
-    """The weights of a model of torch, in plain arrays."""
+    """Return the weights of a torch model as NumPy arrays."""
     return {name: tensor.detach().numpy().copy() for name, tensor in model.state_dict().items()}
 
 
 class _Progress:
-    """Says how far it is, and writes what there is."""
+    """Report that prints the progress and saves the current weights."""
 
     def __init__(self, out: Path, steps: int, seed: int) -> None:
         self._out, self._steps, self._seed = out, steps, seed
@@ -159,7 +161,7 @@ class _Progress:
             self._saved = now
 
     def save(self, weights: dict[str, NDArray[np.float32]], done: int) -> None:
-        """Write the weights, and how they were made."""
+        """Write the weights, and a description of how they were trained."""
         import torch
 
         command = f"python -m periodic_in_context.train --out {self._out.name}"
@@ -174,11 +176,11 @@ class _Progress:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Train, say how far it is, and write the file."""
+    """Train the network, print the progress, and write the weights."""
     parser = ArgumentParser(description="Train the network of in-context-ucb on its prior.")
-    parser.add_argument("--out", type=Path, required=True, help="The file to write (.safetensors).")
-    parser.add_argument("--steps", type=int, default=STEPS, help=f"Batches of {LIVES} lives.")
-    parser.add_argument("--seed", type=int, default=0, help="Of everything random.")
+    parser.add_argument("--out", type=Path, required=True, help="File to write (.safetensors).")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"Batches of {LIVES} episodes.")
+    parser.add_argument("--seed", type=int, default=0, help="Seed of all random numbers.")
     options = parser.parse_args(arguments)
     try:
         whole("--steps", options.steps)
@@ -189,16 +191,16 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(str(error)) from None
     except ImportError as error:
         raise SystemExit(
-            f"training needs torch, which comes with periodic-gp[rl]: {error}"
+            f"training needs torch, which the extra rl of periodic-gp installs: {error}"
         ) from None
 
 
 def _check_out(out: Path) -> None:
-    """Refuse a place where nothing can be written: now, not after the training."""
+    """Raise an error before the training if the weights cannot be written to a file."""
     if out.suffix != ".safetensors":
         raise ValueError(f"--out must end in .safetensors, got {str(out)!r}")
     if not out.parent.is_dir():
-        raise ValueError(f"--out: there is no folder {str(out.parent)!r}")
+        raise ValueError(f"--out must be in an existing folder, got {str(out)!r}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Fine-tuning in other worlds of the same kind: from rewards of the agent's own choices only.
+"""Fine-tuning in other worlds of the same kind, only from rewards of the agent's own choices.
 
-The network goes on from the weights that are shipped. It plays lives as it would be judged, and
-then raises the likelihood of each reward given what was seen before it. The noise in rewards is
-known, or learned beside. A quarter of the lives is held out, and the weights are kept that tell
-their rewards best: those it began with, if no others do.
+Fine-tuning starts from the shipped weights. The agent first runs episodes as in an evaluation.
+Gradient descent then increases the likelihood of each reward given the earlier decisions. The noise
+of the rewards is known, or is fitted along with the weights. A quarter of the episodes is held out.
+The result is the set of weights that predicts the rewards of these episodes best; it may be the
+initial set.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from periodic_in_context.weights import Weights
 
 EPOCHS, LIVES, LEARNING_RATE = 8, 8, 3e-4
 QUESTIONS = 160
-"""Rewards of a life that are asked about in one step, at most."""
+"""Maximum number of rewards of an episode that are predicted in one step."""
 HELD_OUT = 4
-"""One of so many lives is not trained on."""
+"""One in HELD_OUT episodes is held out."""
 FIRST_NOISE = 0.3
-"""Deviation of the noise to begin with, in deviations of rewards, where none is known."""
+"""Initial standard deviation of an unknown noise, in standard deviations of the rewards."""
 MIN_STEPS = 4 * FIRST_SCALE
-"""Of a life: from shorter ones nothing is learned."""
+"""Minimum length of an episode; shorter episodes are not used."""
 
 Maker = Callable[[Problem, Rng], Agent]
 
@@ -50,23 +51,23 @@ def tune(
     make: Maker,
     weights: Weights,
 ) -> dict[str, NDArray[np.float32]]:
-    """Better weights for worlds of this kind.
+    """Return weights that are fine-tuned for worlds of one kind.
 
     Args:
-        problem: What is known of them.
-        envs: Many of them.
-        steps: Interactions that may be used.
-        rng: The only source of randomness.
-        make: An agent to play with.
-        weights: To begin with.
+        problem: Information about these worlds.
+        envs: Vector environment of these worlds.
+        steps: Maximum number of interactions, summed over all copies.
+        rng: Random generator, which is the only source of randomness.
+        make: Function that creates an agent, which runs the episodes.
+        weights: Initial weights.
 
     Raises:
-        ValueError: If the steps are too few for two lives to learn from.
+        ValueError: If the steps are too few for two episodes.
     """
     lives = list(_lives(replace(problem, warm_start=None), envs, steps, rng, make))
     if len(lives) < 2:
         raise ValueError(
-            f"{steps} steps are too few: they must be {MIN_STEPS} in each of two worlds at least"
+            f"training needs at least {MIN_STEPS} steps in each of two worlds, got {steps} in total"
         )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -79,7 +80,7 @@ def tune(
 def _lives(
     problem: Problem, envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng, make: Maker
 ) -> Iterator[Life]:
-    """Yield the decisions of agents in all copies, cut to the shortest episode."""
+    """Yield episodes of agents in all copies, with as many steps as horizon and budget allow."""
     rounds, copies = steps // envs.num_envs, envs.num_envs
     length = min(problem.horizon or rounds, rounds)
     observations, _ = envs.reset()
@@ -131,7 +132,7 @@ def _held_out_loss(model: Model, noise: Tensor, batches: list[Batch]) -> float:
 
 
 def _loss(model: Model, noise: Tensor, batch: Batch) -> Tensor:
-    """Negative log-likelihood of the rewards; a known noise stands in the content of tokens."""
+    """Return the negative log-likelihood of the rewards; a known noise is read from the tokens."""
     mean, log_deviation = model(batch)
     known = torch.from_numpy(known_noise(batch.content[:, :1]))
     noise = torch.where(known.isnan(), torch.exp(noise), known)
@@ -142,7 +143,7 @@ def _loss(model: Model, noise: Tensor, batch: Batch) -> Tensor:
 
 
 def _batch(problem: Problem, rng: Rng, lives: list[Life]) -> Batch:
-    """Lives with questions about the rewards of what was chosen in them."""
+    """Return a batch of episodes with queries about the rewards of their decisions."""
     assert problem.n_actions is not None
     table = arm_relations(problem.n_actions, problem.action_features)
     rows, has_features = [], problem.action_features is not None

@@ -1,7 +1,7 @@
-"""The weights in a file: plain arrays (safetensors), and beside them what they are, in JSON.
+"""Weights in a file of plain arrays (safetensors), with a description in a JSON file.
 
-The JSON file has the SHA-256 of the other: the code of an agent is hashed with the JSON files that
-are beside it, so a result knows the weights that it was made with.
+The JSON file contains the SHA-256 of the file of weights, so that two files that do not belong
+together are detected.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from periodic_envs.files import write_atomically
 
 SHIPPED = Path(__file__).with_name("weights.safetensors")
 MAX_BYTES = 2**20
-"""Largest file that is read."""
+"""Maximum size of a file of weights."""
 
 Weights = Mapping[str, NDArray[Any]]
 
 
 class WeightsError(ValueError):
-    """A file of weights that cannot be used: one sentence that says why."""
+    """Raised if weights cannot be used; the message is one sentence that states the reason."""
 
 
 def write_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> None:
-    """Write weights, and in a JSON file of the same name what they are.
+    """Write weights, and a JSON file with the same name that describes them.
 
     Args:
-        path: The file, which ends in .safetensors.
+        path: File of the weights, which must end in .safetensors.
         weights: Arrays by name.
-        about: How they were made.
+        about: Description of the training.
     """
     arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}
     data = save(arrays, {"about": json.dumps(about)})
-    _arrays(data, path)  # refuses what could not be read again
+    _arrays(data, path)  # raises an error for weights that could not be read again
     write_atomically(path, data)
     said = {"sha256": hashlib.sha256(data).hexdigest(), **about}
     text = json.dumps(said, indent=1) + "\n"
@@ -51,10 +51,10 @@ def write_weights(path: Path, weights: Weights, about: Mapping[str, Any]) -> Non
 
 @cache
 def read_weights(path: Path = SHIPPED) -> Weights:
-    """The weights of a file, read once.
+    """Return the weights of a file, which is read only once.
 
     Raises:
-        WeightsError: If there is none, or it is damaged, or another one than its JSON file says.
+        WeightsError: If the file is missing or damaged, or does not match its JSON file.
     """
     try:
         data = path.read_bytes()
@@ -63,8 +63,8 @@ def read_weights(path: Path = SHIPPED) -> Weights:
         raise WeightsError(f"cannot read the weights {str(path)!r}: {error}") from None
     if not isinstance(said, dict) or said.get("sha256") != hashlib.sha256(data).hexdigest():
         raise WeightsError(
-            f"the weights {str(path)!r} are not those that the JSON file beside them is about: "
-            "create both again with python -m periodic_in_context.train"
+            f"the weights {str(path)!r} do not match the SHA-256 in their JSON file: create both "
+            "files again with python -m periodic_in_context.train"
         )
     return _arrays(data, path)
 
@@ -78,21 +78,23 @@ def _arrays(data: bytes, path: Path) -> Weights:
         raise WeightsError(f"the weights {str(path)!r} are damaged: {error}") from None
     for name, array in found.items():
         if array.dtype != np.float32 or not np.isfinite(array).all():
-            raise WeightsError(f"the weights {str(path)!r} have no finite numbers in {name!r}")
+            raise WeightsError(
+                f"the weights {str(path)!r} must be finite float32 numbers, but {name!r} has others"
+            )
         array.setflags(write=False)
     return found
 
 
 def flattened(weights: Weights) -> NDArray[np.float32]:
-    """All weights in one array, by the order of their names."""
+    """Return all weights in one flat array, ordered by their names."""
     return np.concatenate([np.ravel(weights[name]) for name in sorted(weights)])
 
 
 def unflattened(numbers: NDArray[np.float32]) -> Weights:
-    """Weights from one array, in the shapes of those that are shipped."""
+    """Return the weights in a flat array, with the names and shapes of the shipped weights."""
     shapes = {name: array.shape for name, array in sorted(read_weights().items())}
     if numbers.shape != (sum(math.prod(shape) for shape in shapes.values()),):
-        raise WeightsError(f"there are other weights than these, got an array {numbers.shape}")
+        raise WeightsError(f"expected all weights in one flat array, got shape {numbers.shape}")
     ends = np.cumsum([math.prod(shape) for shape in shapes.values()])[:-1]
     parts = np.split(np.asarray(numbers, np.float32), ends)
     return {

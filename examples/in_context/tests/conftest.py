@@ -1,4 +1,4 @@
-"""Registration of the agent, whether or not the package is installed."""
+"""Fixture that registers the agent, even if the package is not installed."""
 
 from importlib.metadata import EntryPoint
 
@@ -9,7 +9,7 @@ import agents.registry
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Offer the agent by the entry point that ``pyproject.toml`` declares."""
+    """Register the agent with the entry point that ``pyproject.toml`` declares."""
     group = agents.registry.GROUP
     point = EntryPoint("in-context-ucb", "periodic_in_context.agent:InContextUCB", group)
     monkeypatch.setattr(agents.registry, "entry_points", lambda group: [point])

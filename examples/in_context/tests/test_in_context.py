@@ -1,4 +1,4 @@
-"""The learner in context: its prior, its network in NumPy and torch, its weights, its life."""
+"""Tests of in-context-ucb: prior, network in NumPy and torch, weights, and episodes."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ from periodic_in_context.weights import (
     write_weights,
 )
 
-import periodic_envs  # noqa: F401 (it is trained in real worlds)
+import periodic_envs  # noqa: F401 (registers the worlds for training)
 from agents import AgentSpec, Experience, load, make_agent
 from agents.base import MAX_REWARD, Trainable
 from agents.testing import example_problem, example_reward, observe
@@ -37,14 +37,14 @@ def agent_for(kind: str = "finite", seed: int = 0, **settings: object) -> InCont
     return InContextUCB(example_problem(kind), np.random.default_rng(seed), **settings)
 
 
-# --- what it is trained on -------------------------------------------------------------------
+# --- training data ---------------------------------------------------------------------------
 
 
 def test_a_season_repeats_and_what_fades_does_not() -> None:
     rng = np.random.default_rng(0)
     season = _season(rng, np.eye(300), 48, 12.0)
     np.testing.assert_allclose(season[:12], season[12:24], atol=1e-9)
-    assert season.std() == pytest.approx(1.0, abs=0.1)  # of 300 arms: 4 standard errors at least
+    assert season.std() == pytest.approx(1.0, abs=0.1)  # at least 4 standard errors for 300 arms
     fading = _fading(rng, np.eye(300), 400)
     assert fading[0].std() == pytest.approx(1.0, abs=0.2)
     assert fading[-1].std() == pytest.approx(1.0, abs=0.2)
@@ -63,7 +63,7 @@ def test_worlds_are_of_many_kinds_and_finite() -> None:
 
 
 def test_who_makes_the_histories_sees_rewards_only() -> None:
-    """Other means of all that was not chosen: every choice and every reward is the same."""
+    """Choices and rewards stay the same if the means of all arms that were not chosen change."""
     rng = np.random.default_rng(3)
     draws = [draw_world(rng, 6, 60) for _ in range(8)]
     lives = live(np.random.default_rng(1), draws)
@@ -72,7 +72,7 @@ def test_who_makes_the_histories_sees_rewards_only() -> None:
         mean = draw.mean + 5.0 + rng.standard_normal(draw.mean.shape)
         chosen = np.arange(60), life.arms
         mean[chosen] = draw.mean[chosen]
-        best = np.arange(life.warm)  # a warm start may know the best arms, and says that it may
+        best = np.arange(life.warm)  # a warm start may use the best arms, and is marked
         mean[best] = draw.mean[best]
         changed.append(replace(draw, mean=mean))
     again = live(np.random.default_rng(1), changed)
@@ -87,7 +87,7 @@ def test_a_batch_asks_about_what_is_not_known_yet() -> None:
     lives, steps = batch.rewards.shape
     assert batch.content.shape[:2] == batch.arms.shape == batch.times.shape
     np.testing.assert_array_equal(batch.times[:, steps:], batch.counts)
-    assert (batch.content[:, steps:, :3] == 0.0).all()  # no reward stands in a question
+    assert (batch.content[:, steps:, :3] == 0.0).all()  # queries contain no reward
     assert (batch.content[:, :steps, 1] == 1.0).all()
     assert np.abs(batch.targets).max() <= MAX_SCALED_REWARD
     assert lives == 4
@@ -103,7 +103,7 @@ def test_relations_are_zero_for_the_same_and_fall() -> None:
     assert (np.diff(arm_relations(5, places)[0, :, 4]) < 0).all()
     lags = time_relations(np.array([0.0, 12.0, 24.0]), 24.0)
     assert (lags[0] == 0.0).all()
-    np.testing.assert_allclose(lags[2, 4:], 0.0, atol=1e-6)  # a day later the phase is the same
+    np.testing.assert_allclose(lags[2, 4:], 0.0, atol=1e-6)  # the phase is equal one day later
     assert lags[1, 4] == -2.0
     assert (time_relations(np.arange(5.0), None)[:, 3:] == 0.0).all()
 
@@ -112,7 +112,7 @@ def test_relations_are_zero_for_the_same_and_fall() -> None:
 
 
 def answers_of(batch: Batch, life: int, weights: dict) -> tuple[np.ndarray, np.ndarray]:
-    """All questions of a life, answered by the network in NumPy step by step."""
+    """Return answers to all queries of an episode by the network in NumPy, step by step."""
     steps = batch.rewards.shape[1]
     reader = Reader(Network(weights), batch.arm_table[life], 12.0, steps)
     found = np.zeros((2, batch.counts.shape[1]))
@@ -152,9 +152,9 @@ def test_numpy_computes_what_torch_does() -> None:
 
 
 def test_the_past_is_seen_and_the_future_is_not() -> None:
-    """By the network that is trained, which has all of a life before it and must hide the rest.
+    """In training, the network has the complete episode as input and must mask later decisions.
 
-    (The one that is played is never given what is yet to come, and both answer alike.)
+    (The network in NumPy receives only past decisions; another test compares the two networks.)
     """
     torch = pytest.importorskip("torch", reason="needs the extra rl")
     from periodic_in_context.model import Model
@@ -181,7 +181,7 @@ def test_the_past_is_seen_and_the_future_is_not() -> None:
 
 @pytest.mark.parametrize("features", [True, False])
 def test_arms_have_no_names(features: bool) -> None:
-    """Numbered otherwise, arms are believed the same of."""
+    """Predictions do not depend on the numbering of the arms."""
     problem = example_problem("finite")
     order = np.array([3, 0, 4, 1, 2])
     if not features:
@@ -207,7 +207,7 @@ def test_training_is_the_same_twice() -> None:
     from periodic_in_context.train import LAST_SHARE, train
 
     losses: list[float] = []
-    small, steps = Sizes(8, 2, 1, 8), LAST_SHARE  # one of which is of the last part
+    small, steps = Sizes(8, 2, 1, 8), LAST_SHARE  # one of the steps is in the last part
     found = [
         train(steps, 0, sizes=small, lives=1, report=lambda done, loss, model: losses.append(loss))
         for _ in range(2)
@@ -239,7 +239,10 @@ def test_the_command_writes_weights_that_can_be_read(
     ("arguments", "message"),
     [
         (["--out", "weights.bin"], "--out must end in .safetensors, got 'weights.bin'"),
-        (["--out", "no/such/w.safetensors"], "there is no folder 'no/such'"),
+        (
+            ["--out", "no/such/w.safetensors"],
+            "--out must be in an existing folder, got 'no/such/w.safetensors'",
+        ),
         (["--out", "w.safetensors", "--steps", "0"], "--steps must be a whole number of at least"),
     ],
 )
@@ -265,7 +268,9 @@ def test_shipped_weights_say_how_they_were_made() -> None:
     assert all(not array.flags.writeable for array in weights.values())
     again = unflattened(flattened(weights))
     assert all((again[name] == weights[name]).all() for name in weights)
-    with pytest.raises(WeightsError, match=r"other weights than these, got an array \(3,\)"):
+    with pytest.raises(
+        WeightsError, match=r"expected all weights in one flat array, got shape \(3,\)"
+    ):
         unflattened(np.zeros(3, np.float32))
 
 
@@ -280,25 +285,28 @@ def test_weights_that_are_not_as_said_are_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.safetensors"
     other.write_bytes(bytes(data))
     other.with_suffix(".json").write_text(path.with_suffix(".json").read_text())
-    with pytest.raises(WeightsError, match="not those that the JSON file beside them is about"):
+    with pytest.raises(WeightsError, match="do not match the SHA-256 in their JSON file"):
         read_weights(other)
     for bad, message in (
-        ({"a": np.array([np.nan])}, "have no finite numbers in 'a'"),
+        (
+            {"a": np.array([np.nan])},
+            "must be finite float32 numbers, but 'a' has others",
+        ),
         ({"a": np.zeros(MAX_BYTES)}, "are larger than"),
     ):
         with pytest.raises(WeightsError, match=message):
             write_weights(path, bad, {})
     assert read_weights.__wrapped__(path)["a"].tolist() == [1.0, 1.0, 1.0]
-    with pytest.raises(WeightsError, match=r"there is no array 'embed.weight' among the weights"):
+    with pytest.raises(WeightsError, match=r"the weights lack the array 'embed.weight'"):
         Network(good)
 
 
-# --- its life --------------------------------------------------------------------------------
+# --- episodes --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["finite", "arms"])
 def test_seasons_are_learned(kind: str) -> None:
-    """Regret in the last seasons is far below that of the first."""
+    """Regret in the last seasons is far below regret in the first seasons."""
     agent = agent_for(kind)
     noise = np.random.default_rng(1).normal(0, 0.1, 120)
     regrets = []
@@ -322,7 +330,8 @@ def test_rewards_of_any_unit_lead_to_the_same_choices() -> None:
             agent.update(observe(t), actions[-1], zero + unit * reward)
         choices.append(actions)
     assert choices[0] == choices[1]
-    assert len(set(choices[0][:FIRST_SCALE])) == FIRST_SCALE  # no arm twice before there is a scale
+    # No arm is repeated before a scale is known.
+    assert len(set(choices[0][:FIRST_SCALE])) == FIRST_SCALE
 
 
 def test_memory_is_bounded() -> None:
@@ -377,10 +386,10 @@ def test_impossible_settings_are_refused(settings: dict, message: str) -> None:
 def test_a_box_is_refused_in_a_sentence() -> None:
     problem = example_problem("box")
     assert isinstance(problem.action_space, spaces.Box)
-    with pytest.raises(ValueError, match="in-context-ucb is for finitely many actions, got Box"):
+    with pytest.raises(ValueError, match="in-context-ucb requires finitely many actions, got Box"):
         make_agent("in-context-ucb", problem, np.random.default_rng(0))
     many = replace(example_problem("arms"), action_space=spaces.Discrete(1_001))
-    with pytest.raises(ValueError, match="in-context-ucb takes at most 1,000 arms, got 1001"):
+    with pytest.raises(ValueError, match="in-context-ucb supports at most 1,000 arms, got 1001"):
         InContextUCB(many, np.random.default_rng(0))
 
 
@@ -470,7 +479,9 @@ def test_it_can_be_trained_in_worlds_and_keeps_what_it_learned(tmp_path: Path) -
 def test_too_little_to_be_trained_with_is_refused() -> None:
     pytest.importorskip("torch", reason="needs the extra rl")
     problem, rng = example_problem("finite"), np.random.default_rng(0)
-    with pytest.raises(ValueError, match="30 steps are too few: they must be 16 in each of two"):
+    with pytest.raises(
+        ValueError, match="at least 16 steps in each of two worlds, got 30 in total"
+    ):
         InContextUCB.train(problem, worlds(2), steps=30, rng=rng, settings={})
-    with pytest.raises(ValueError, match="in-context-ucb is for finitely many actions"):
+    with pytest.raises(ValueError, match="in-context-ucb requires finitely many actions"):
         InContextUCB.train(example_problem("box"), worlds(2), steps=30, rng=rng, settings={})

@@ -1,1 +1,1 @@
-"""Bandits of other libraries as agents of periodic-gp: a module for each library."""
+"""Bandits of other libraries as agents of periodic-gp, with one module per library."""

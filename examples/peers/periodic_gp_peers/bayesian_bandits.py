@@ -1,4 +1,4 @@
-"""bayesianbandits: conjugate models behind Thompson sampling and upper quantiles."""
+"""Agents of bayesianbandits: conjugate models with Thompson sampling or upper quantiles."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from periodic_gp_peers.peer import Peer
 
 
 class _Conjugate(Peer):
-    """A linear regression with unknown noise for every arm, which may forget.
+    """Base class of agents with a linear regression with unknown noise for every arm.
 
     Args:
-        decay: What is left of old evidence after a step, 1 for all of it; at each step of the
-            clock all arms forget, as the library recommends for rewards that change.
+        decay: Share of the evidence that is kept after each time step; 1 keeps all evidence. The
+            evidence on all arms is discounted at every time step, as the library recommends for
+            rewards that change.
         common: Arguments of :class:`Peer`.
     """
 
@@ -27,11 +28,11 @@ class _Conjugate(Peer):
         super().__init__(problem, rng, **common)
 
     def policy(self, library: Any) -> Any:
-        """The rule by which arms are compared."""
+        """Return the library's rule by which arms are compared."""
         raise NotImplementedError
 
     def start(self) -> None:
-        """Arms with the library's priors."""
+        """Create the arms with the library's priors."""
         library = self.library("bayesianbandits")
         arms = [
             library.Arm(arm, learner=library.NormalInverseGammaRegressor())
@@ -40,12 +41,12 @@ class _Conjugate(Peer):
         self._agent = library.ContextualAgent(arms, self.policy(library), random_seed=self.seed())
 
     def choose(self, t: float) -> int:
-        """Return the library's choice, drawn again so that equal arms are equally likely."""
+        """Return the arm that the library chooses for time t, after discounting old evidence."""
         self._forget_until(t)
         return self._agent.pull(self.context(t)[None])[0]
 
     def learn(self, t: float, arm: int, reward: float) -> None:
-        """Late rewards count as new ones: the library knows the time by ``decay`` alone."""
+        """Update the arm's regression; the library does not discount a late reward for its age."""
         self._forget_until(t)
         self._agent.select_for_update(arm).update(self.context(t)[None], np.array([reward]))
 
@@ -56,11 +57,11 @@ class _Conjugate(Peer):
 
 
 class BayesianBanditsUCB(_Conjugate):
-    """Upper quantiles of bayesianbandits, at its own 0.68 of a thousand draws.
+    """Agent of bayesianbandits that compares quantiles of a thousand draws.
 
     Args:
-        alpha: The quantile, which is the library's name for it.
-        common: Arguments of every agent of this library.
+        alpha: Quantile of the mean reward, with the library's name and default.
+        common: Arguments of all agents of this library.
     """
 
     def __init__(self, problem: Any, rng: Any, *, alpha: float = 0.68, **common: Any) -> None:
@@ -68,13 +69,13 @@ class BayesianBanditsUCB(_Conjugate):
         super().__init__(problem, rng, **common)
 
     def policy(self, library: Any) -> Any:
-        """A quantile of the mean reward."""
+        """Return the rule that compares quantiles of the mean rewards."""
         return library.UpperConfidenceBound(alpha=self._alpha)
 
 
 class BayesianBanditsThompson(_Conjugate):
-    """Thompson sampling of bayesianbandits."""
+    """Agent of bayesianbandits with Thompson sampling."""
 
     def policy(self, library: Any) -> Any:
-        """One draw of the mean reward."""
+        """Return the rule that compares one draw of each mean reward."""
         return library.ThompsonSampling()

@@ -1,4 +1,4 @@
-"""BoTorch: Bayesian optimisation with Gaussian processes in PyTorch."""
+"""Agent of BoTorch: Bayesian optimisation with Gaussian processes in PyTorch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from agents.checks import not_negative
 from periodic_gp_peers.peer import Peer
 
 FIRST_FIT, GROWTH = 10, 1.25
-"""Hyper-parameters are fitted to ten rewards, then whenever there are a quarter more."""
+"""Hyper-parameters are fitted after ten rewards, then whenever there are 25 % more rewards."""
 
 
 class BoTorchGPUCB(Peer):
     """GP-UCB of BoTorch: SingleTaskGP with a squared exponential of arms times periodic kernels.
 
     Args:
-        beta: Of ``UpperConfidenceBound``, the square of the width in deviations of the mean.
+        beta: Argument of ``UpperConfidenceBound``: the square of the width of the bound in
+            standard deviations of the mean.
         common: Arguments of :class:`Peer`.
     """
 
@@ -30,7 +31,7 @@ class BoTorchGPUCB(Peer):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """No model before the first rewards."""
+        """Import the library and start without a model and without rewards."""
         self._torch, self._models = self.library("torch"), self.library("botorch.models")
         self._acquisition = self.library("botorch.acquisition")
         self._arms, self._history, self._rewards = self.arm_features(), [], []
@@ -43,12 +44,12 @@ class BoTorchGPUCB(Peer):
         for period in self.periods:
             season = kernels.PeriodicKernel(active_dims=(d,)).double()
             season.period_length = period
-            season.raw_period_length.requires_grad_(False)  # it is told
+            season.raw_period_length.requires_grad_(False)  # known, so it is not fitted
             product = product * season
         return kernels.ScaleKernel(product)
 
     def choose(self, t: float) -> int:
-        """The greatest bound at this moment; any before the first two rewards."""
+        """Return the arm with the greatest bound; a random arm before there are two rewards."""
         if len(self._rewards) < 2:
             return int(self.rng.integers(self.n_arms))
         if self._model is None:
@@ -59,16 +60,16 @@ class BoTorchGPUCB(Peer):
             return self.best_of(bound(self._torch.as_tensor(inputs)[:, None]).numpy())
 
     def learn(self, t: float, arm: int, reward: float) -> None:
-        """Keep it: the next decision has a model with it."""
+        """Store the reward; the next decision creates a model that includes it."""
         self._history.append([*self._arms[arm], t])
         self._rewards.append([reward])
         self._model = None
 
     def _conditioned(self) -> Any:
-        """The model given all rewards; now and then with new hyper-parameters."""
+        """Return the model given all rewards, with new hyper-parameters if they are due."""
         data = (self._torch.as_tensor(np.array(x)) for x in (self._history, self._rewards))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of inputs outside the unit cube: t is one of them
+            warnings.simplefilter("ignore")  # that inputs such as t are outside the unit cube
             model = self._models.SingleTaskGP(*data, **self._parts)
             if len(self._rewards) >= max(FIRST_FIT, GROWTH * self._fitted):
                 self._fit(model)
@@ -78,6 +79,6 @@ class BoTorchGPUCB(Peer):
 
     def _fit(self, model: Any) -> None:
         likelihood = self.library("gpytorch.mlls").ExactMarginalLogLikelihood
-        with self._torch.random.fork_rng():  # it may try again from a random start
+        with self._torch.random.fork_rng():  # the fit may restart from random values
             self._torch.manual_seed(self.seed())
             self.library("botorch.fit").fit_gpytorch_mll(likelihood(model.likelihood, model))

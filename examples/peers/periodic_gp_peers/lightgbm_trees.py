@@ -1,4 +1,4 @@
-"""LightGBM: boosted trees, with Thompson sampling by the bootstrap."""
+"""Agent of LightGBM: boosted trees, with Thompson sampling by the bootstrap."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from agents.checks import whole
 from periodic_gp_peers.peer import Array, Peer
 
 FIRST_FIT = 10
-"""Rewards that the first trees are grown on: as many as the others have random pulls."""
+"""Number of rewards for the first trees: equal to the default of ``first_pulls``."""
 
 
 class LightGBMThompson(Peer):
-    """Bootstrapped Thompson sampling on boosted trees of LightGBM: one of five decides.
+    """Bootstrapped Thompson sampling on boosted trees of LightGBM; one of five models decides.
 
-    Each model is trained on the rewards so far, resampled with replacement: at first on ten, then
-    whenever there are ``refit_every`` more. Settings are LightGBM's own but for two that suit few
-    rewards: leaves may hold ``leaf`` of them (its least is 20), and bins one (3).
+    Each model is trained on the rewards so far, resampled with replacement. The models are trained
+    after ten rewards, and again after every ``refit_every`` further rewards. Settings are the
+    defaults of LightGBM, except for two that must suit few rewards: the minimum number of rewards
+    is ``leaf`` in a leaf (instead of 20) and 1 in a bin (instead of 3).
 
     Args:
-        models: How many.
-        refit_every: Rewards after which all are trained again.
-        leaf: The least number of rewards in a leaf.
+        models: Number of models.
+        refit_every: Number of rewards after which all models are trained again.
+        leaf: Minimum number of rewards in a leaf.
         common: Arguments of :class:`Peer`.
     """
 
@@ -45,21 +46,21 @@ class LightGBMThompson(Peer):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """No trees before the first rewards."""
+        """Import the library and start without trees and without rewards."""
         self._lightgbm = self.library("lightgbm")
         self._arms, self._history, self._rewards = self.arm_features(), [], []
         self._models: list[Any] = []
         self._next_fit = FIRST_FIT
 
     def choose(self, t: float) -> int:
-        """The best by one model; any arm as long as there are none."""
+        """Return the best arm according to a random model; a random arm before there are models."""
         if not self._models:
             return int(self.rng.integers(self.n_arms))
         model = self._models[int(self.rng.integers(len(self._models)))]
         return self.best_of(model.predict(np.vstack([self._row(t, a) for a in self._arms])))
 
     def learn(self, t: float, arm: int, reward: float) -> None:
-        """Keep it; now and then train."""
+        """Store the reward, and train the models if they are due."""
         self._history.append(self._row(t, self._arms[arm]))
         self._rewards.append(reward)
         if len(self._rewards) >= self._next_fit:

@@ -1,4 +1,4 @@
-"""Base of the adapters: context, scaled rewards, random ties, one generator."""
+"""Base class of the adapters: context, scaled rewards, random ties, one random generator."""
 
 from __future__ import annotations
 
@@ -15,32 +15,36 @@ from agents.zoo.arms.arm_agent import arms_of, nearest_arm
 
 Array = NDArray[np.float64]
 MAX_REWARD = 1e100
-"""In magnitude: squares of rewards must stay finite."""
+"""Maximum magnitude of a reward, so that squares of rewards stay finite."""
 BOX_ARMS = 20
-"""Points of a box."""
+"""Number of points to which a box is discretised."""
 MAX_HARMONICS = 1_000
-"""Of each season: a context of more would take a library longer than anybody waits."""
-INSTALL = 'in the project, pip install -c constraints.txt -e "examples/peers[{}]"'
+"""Maximum number of harmonics per season; with more, the libraries would be too slow."""
+INSTALL = 'run in the folder of the project: pip install -c constraints.txt -e "examples/peers[{}]"'
 
 
 class Peer:
-    """Base of all agents here: a subclass says how an arm is chosen, and how one is learned of.
+    """Base class of all agents of this package.
 
-    The context is a constant, and cosine and sine of the first harmonics of every season. Rewards
-    are standardised by what the problem tells of their scale, or by those so far; in the latter
-    case the first pulls are at random. A box is cut into twenty points, as our own agents for arms
-    do it. All randomness comes from the generator that is given.
+    A subclass defines how to choose an arm and how to learn from a reward.
+
+    The context consists of a constant, and of cosine and sine of the first harmonics of every
+    season. Rewards are standardised with the scale that the problem provides. If the scale is
+    unknown, rewards are standardised with the mean and standard deviation of the rewards so far,
+    and the first choices are random. A box is discretised to twenty points, as by the agents for
+    arms of ``agents``. All random numbers come from ``rng``.
 
     Args:
-        problem: What is known: its actions, and a season unless ``period`` is given.
-        rng: The only source of randomness.
-        period: The season's length in steps, instead of the problem's.
-        harmonics: How many of each season; fewer for a season of less than 2 harmonics + 1 steps.
-        first_pulls: Rewards to be known before anything is compared, unless a scale is told.
+        problem: Information about the world; it must include a season unless ``period`` is given.
+        rng: Random generator, which is the only source of randomness.
+        period: Length of the season in steps; by default the seasons of the problem.
+        harmonics: Number of harmonics of each season. A season of at most 2 ``harmonics`` steps
+            has fewer.
+        first_pulls: Number of rewards before arms are compared, if the scale is unknown.
     """
 
     extra: ClassVar[str]
-    """What to install: the name of the library, and of the extra of this package."""
+    """Name of the library, which is also the name of the extra that installs it."""
 
     def __init__(
         self,
@@ -54,8 +58,8 @@ class Peer:
         self.periods = problem.periods if period is None else (positive("period", period),)
         if not self.periods:
             raise ValueError(
-                f"{type(self).__name__} needs a season and the problem tells none: "
-                "write :period=24 behind its name"
+                f"{type(self).__name__} needs a season, but the problem has none: "
+                "append :period=24 to the name of the agent"
             )
         harmonics = whole("harmonics", harmonics)
         require(harmonics <= MAX_HARMONICS, f"harmonics must be at most {MAX_HARMONICS}", harmonics)
@@ -76,22 +80,22 @@ class Peer:
             self.update(observation, action, reward)
 
     def start(self) -> None:
-        """Import the library and make the models; ``n_arms``, ``seed`` and all else is there."""
+        """Import the library and create the models; all attributes of the base class are set."""
         raise NotImplementedError
 
     def choose(self, t: float) -> int:
-        """The arm for a moment."""
+        """Return the arm for time t."""
         raise NotImplementedError
 
     def learn(self, t: float, arm: int, reward: float) -> None:
-        """Take in a standardised reward."""
+        """Learn from the standardised reward of an arm chosen at time t."""
         raise NotImplementedError
 
     def chosen_at_random(self, t: float, arm: int) -> None:
-        """One of the first pulls, for libraries that ask how likely a choice was."""
+        """Record one of the first, random choices, for libraries that need its probability."""
 
     def act(self, observation: Array) -> Any:
-        """The library's choice; a random one as long as the scale of rewards is not known."""
+        """Return the library's choice, or a random action while the scale of rewards is unknown."""
         t = float(observation[0])
         if self._told is None and self._count < self._first_pulls:
             arm = int(self.rng.integers(self.n_arms))
@@ -101,12 +105,14 @@ class Peer:
         return arm if self.problem.n_actions is not None else self._points[arm].copy()
 
     def update(self, observation: Array, action: Any, reward: float) -> None:
-        """Standardise a reward, as the rewards so far have it, and hand it to the library."""
+        """Standardise a reward and pass it to the library."""
         reward, arm = float(reward), nearest_arm(self._points, self.problem.checked(action))
-        if math.isnan(reward):  # no news
+        if math.isnan(reward):  # the reward is missing
             return
         if not abs(reward) <= MAX_REWARD:
-            raise ValueError(f"a reward must be finite and at most 1e100, got {reward}")
+            raise ValueError(
+                f"a reward must be finite and of magnitude at most 1e100, got {reward}"
+            )
         self._count += 1
         step = reward - self._mean
         self._mean += step / self._count
@@ -116,33 +122,33 @@ class Peer:
         self.learn(float(observation[0]), arm, standardised)
 
     def context(self, t: float) -> Array:
-        """A constant, all cosines, all sines: shape (d,)."""
+        """Return the context at time t: a constant, all cosines, all sines, shape (d,)."""
         angles = self._angles * t
         return np.concatenate([[1.0], np.cos(angles), np.sin(angles)])
 
     def arm_features(self) -> Array:
-        """For models that all arms share: coordinates if they have some, or one column an arm."""
+        """Return coordinates of the arms, or one indicator column per arm if there are none."""
         points = self.problem.action_features
         if self.problem.n_actions is None:
             points = self._points * self.problem.action_half_width
         return np.eye(self.n_arms) if points is None else np.asarray(points, dtype=np.float64)
 
     def best_of(self, scores: Array) -> int:
-        """The arm of the greatest score, ties at random."""
+        """Return the arm with the greatest score; ties are broken at random."""
         scores = np.asarray(scores, dtype=np.float64)
         return int(self.rng.choice(np.flatnonzero(scores == scores.max())))
 
     def seed(self) -> int:
-        """A seed for the library, from the generator that was given."""
+        """Return a seed for the library, drawn from the agent's generator."""
         return int(self.rng.integers(2**31 - 1))
 
     def library(self, module: str) -> Any:
-        """A module of the library, or a sentence that says what to install."""
+        """Return a module of the library, or raise an error that states what to install."""
         try:
             return import_module(module)
         except ImportError as error:
             raise UnknownAgentError(
                 "missing-package",
-                f"this agent needs {self.extra}, which cannot be imported ({error}): "
+                f"this agent needs {self.extra}, which cannot be imported ({error}); "
                 f"{INSTALL.format(self.extra)}",
             ) from error

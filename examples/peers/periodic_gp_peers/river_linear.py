@@ -1,4 +1,4 @@
-"""river: online machine learning in Python."""
+"""Agent of river, a library for online machine learning in Python."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from periodic_gp_peers.peer import Peer
 
 
 class RiverLinUCB(Peer):
-    """LinUCB of river: a Bayesian linear regression for every arm, at river's defaults.
+    """LinUCB of river: a Bayesian linear regression for every arm, with river's defaults.
 
-    ``bandit.LinUCBDisjoint`` compares the mean plus one deviation of the next reward, and breaks
-    ties at random. It has no width, but one deviation is as much as its two precisions say: with
-    both of them 1 / w^2 the mean is the same, and the deviation w times as large.
+    ``bandit.LinUCBDisjoint`` compares the means plus one standard deviation of the next reward, and
+    breaks ties at random. It has no setting for the width, but the two precisions scale the
+    standard deviation: if both are 1 / w^2, the mean is unchanged and the standard deviation is
+    multiplied by w.
 
     Args:
-        alpha: Precision of the coefficients beforehand, which is the library's name for it.
+        alpha: Prior precision of the coefficients; the library uses the same name.
         beta: Precision of a reward.
         common: Arguments of :class:`Peer`.
     """
@@ -31,17 +32,17 @@ class RiverLinUCB(Peer):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """The policy, with a seed of its own."""
+        """Create the policy, with a seed drawn from the agent's generator."""
         bandit = self.library("river.bandit")
         self._policy = bandit.LinUCBDisjoint(**self._precisions, seed=self.seed())
         self._arms = list(range(self.n_arms))
 
     def choose(self, t: float) -> int:
-        """The policy's choice."""
+        """Return the arm that the policy chooses at time t."""
         return self._policy.pull(self._arms, context=self._named(t))
 
     def learn(self, t: float, arm: int, reward: float) -> None:
-        """A step of the arm's regression."""
+        """Update the arm's regression with a reward."""
         self._policy.update(arm, self._named(t), reward)
 
     def _named(self, t: float) -> dict[int, float]:

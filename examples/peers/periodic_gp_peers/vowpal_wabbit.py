@@ -1,4 +1,4 @@
-"""Vowpal Wabbit: contextual bandits that explore by a distribution over actions."""
+"""Agents of Vowpal Wabbit: contextual bandits that draw from a distribution over actions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from periodic_gp_peers.peer import Peer
 
 MAX_WAITING = 10_000
-"""Decisions whose chances are remembered until their rewards come."""
+"""Maximum number of decisions whose probabilities are stored until their rewards arrive."""
 
 
 class _VW(Peer):
-    """Arms crossed with the context (``-q CA``), as in the tutorial on personalisation.
+    """Base class of agents with interactions of arms and context (``-q CA``).
 
-    The reward's negative is the cost. The first pulls, which are at random, had a chance of one in
-    as many as there are arms. Of a decision that was not made here, the chance is unknown and taken
-    for 1.
+    The interactions follow the library's tutorial on personalisation. The cost is the negative
+    reward. The probability of each of the first, random choices is 1 / n for n arms. The
+    probability of a decision of another policy is unknown and assumed to be 1.
     """
 
     extra = "vowpalwabbit"
@@ -25,21 +25,21 @@ class _VW(Peer):
     explore: ClassVar[str]
 
     def start(self) -> None:
-        """A workspace of its own."""
+        """Create a workspace of the library."""
         pyvw = self.library("vowpalwabbit")
         words = f"--cb_explore_adf -q CA --quiet --random_seed {self.seed()} {self.explore}"
         self._vw: Any = pyvw.Workspace(words)
         self._chances: dict[tuple[float, int], float] = {}
 
     def choose(self, t: float) -> int:
-        """A draw from the distribution that the library answers with, in doubles."""
+        """Return an arm drawn from the library's distribution, and store its probability."""
         chances = np.asarray(self._vw.predict(self._example(t)), dtype=np.float64)
         arm = int(self.rng.choice(self.n_arms, p=chances / chances.sum()))
         self._remember(t, arm, float(chances[arm]))
         return arm
 
     def chosen_at_random(self, t: float, arm: int) -> None:
-        """It is as likely as every other arm."""
+        """Store the probability of a random choice, which is equal for all arms."""
         self._remember(t, arm, 1.0 / self.n_arms)
 
     def _remember(self, t: float, arm: int, chance: float) -> None:
@@ -48,7 +48,7 @@ class _VW(Peer):
             del self._chances[next(iter(self._chances))]
 
     def learn(self, t: float, arm: int, reward: float) -> None:
-        """One step on the cost of the arm, weighed by its chance."""
+        """Learn from the cost of the arm and the probability with which the arm was chosen."""
         chance = self._chances.pop((t, arm), 1.0)
         self._vw.learn(self._example(t, arm, f"0:{-reward:.6f}:{chance:.6f} "))
 
@@ -59,13 +59,13 @@ class _VW(Peer):
 
 
 class VWSquareCB(_VW):
-    """SquareCB of Vowpal Wabbit, at its own gamma."""
+    """SquareCB of Vowpal Wabbit, with the library's default of gamma."""
 
     explore = "--squarecb"
 
 
 class VWBag(_VW):
-    """Five bootstrapped policies of Vowpal Wabbit, one of which decides."""
+    """Bagging in Vowpal Wabbit, with five bootstrapped policies."""
 
     explore = "--bag 5"
 

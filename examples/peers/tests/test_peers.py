@@ -1,4 +1,4 @@
-"""Every agent here keeps the contract, is found by its name, and says what it lacks."""
+"""Tests that every agent of the package keeps the contract and reports a missing library."""
 
 import os
 import subprocess
@@ -29,11 +29,11 @@ SETTINGS = [
     "river-linucb:alpha=100,beta=100",
 ]
 REQUIRED = os.environ.get("PERIODIC_GP_REQUIRE_PEERS", "").split(",")
-"""Libraries whose tests may not be skipped."""
+"""Libraries whose tests must not be skipped."""
 
 
 def installed(text: str) -> str:
-    """The same name, or a skipped test where its library is missing."""
+    """Return the name unchanged; skip the test if the library of the agent is missing."""
     library = find_class(AgentSpec.parse(text).name).libraries[0]
     try:
         version(library)
@@ -45,7 +45,7 @@ def installed(text: str) -> str:
 
 
 def no_scale(kind: str = "arms", **changes: object) -> Problem:
-    """A problem that tells nothing of the scale of its rewards."""
+    """Return a problem without the scale of its rewards."""
     found = example_problem(kind)
     told = {"periods": found.periods, "action_features": found.action_features, **changes}
     return Problem(found.action_space, found.observation_space, **told)
@@ -53,7 +53,7 @@ def no_scale(kind: str = "arms", **changes: object) -> Problem:
 
 @pytest.mark.parametrize("name", [*ENTRY_POINTS, *SETTINGS])
 class TestContract(AgentContract):
-    """The contract of agents.testing."""
+    """Contract tests of agents.testing for every agent of the package."""
 
     problems = ("finite", "arms", "warm", "box")
 
@@ -66,7 +66,7 @@ class TestContract(AgentContract):
 
 
 def test_the_door() -> None:
-    """Installed, all agents are known by their names: importlib.metadata has the entry points."""
+    """After installation, the entry points make all agents known by their names."""
     assert {name: names().get(name) for name in ENTRY_POINTS} == ENTRY_POINTS
 
 
@@ -79,10 +79,11 @@ def test_every_library_is_an_extra_and_part_of_all() -> None:
 
 @pytest.mark.parametrize("name", ENTRY_POINTS)
 def test_a_season_is_learned(name: str) -> None:
-    """Late regret is well below early regret where rewards repeat every six steps.
+    """Late regret is well below early regret if mean rewards repeat every six steps.
 
-    Choosing at random keeps it: the ratio of 60 steps each has a deviation of about 0.15, and all
-    must be below 0.75, VW's slow learners included.
+    For random choices, the ratio of late to early regret, over 60 steps each, is 1 on average, with
+    a standard deviation of about 0.15. All agents must reach a ratio below 0.75, including the slow
+    learners of Vowpal Wabbit.
     """
     agent = make_agent(installed(name), no_scale(), np.random.default_rng(3))
     noise, regrets = np.random.default_rng(1).normal(0, 0.05, 300), []
@@ -110,14 +111,18 @@ def test_the_global_generators_are_left_alone(name: str) -> None:
     [("river-linucb", "linucb"), ("river-linucb:alpha=100,beta=100", "linucb:width=0.1")],
 )
 def test_river_chooses_as_our_linucb(river, ours) -> None:
-    """On the same rewards, arm by arm; ties are drawn, so that both are given the same history."""
+    """Given the same history, both agents choose the same arms.
+
+    Both agents learn the same rewards of random arms. Otherwise their histories would differ, since
+    each agent breaks ties at random.
+    """
     problem, rng = no_scale(), np.random.default_rng(5)
     river, ours = (
         make_agent(name, problem, np.random.default_rng(0)) for name in (installed(river), ours)
     )
     equal = []
     for t in range(200):
-        if t >= 60:  # all arms have been seen: no ties are left
+        if t >= 60:  # all arms have been tried, so there are no ties
             equal.append(river.act(observe(t)) == ours.act(observe(t)))
         arm = int(rng.integers(5))
         reward = 7.0 + example_reward("arms", arm, t) + rng.normal(0, 0.3)
@@ -135,7 +140,7 @@ def test_river_chooses_as_our_linucb(river, ours) -> None:
     ],
 )
 def test_widths_go_to_the_library(narrow: str, wide: str) -> None:
-    """Only a wide posterior leaves an arm that is always the best by far."""
+    """Only an agent with a wide posterior leaves an arm that is always the best by far."""
     left = []
     for name in (installed(narrow), wide):
         agent = make_agent(name, no_scale(), np.random.default_rng(0))
@@ -158,7 +163,7 @@ def test_the_quantile_goes_to_bayesianbandits() -> None:
 
 
 def test_vowpal_wabbit_is_told_how_likely_first_pulls_were() -> None:
-    """One in five for each of the ten at random; of what others chose it is taken for 1."""
+    """Random choices have probability 1/5; a choice of another policy is assigned 1."""
     agent = make_agent(installed("vw-bag"), no_scale(), np.random.default_rng(0))
     labels, learn = [], agent._vw.learn
     agent._vw.learn = lambda lines: (labels.extend(lines), learn(lines))
@@ -182,7 +187,7 @@ def test_lightgbm_has_trees_after_ten_rewards_and_new_ones_after_twenty_more(pro
 
 
 class Recorder(Peer):
-    """Keeps what it is told."""
+    """Agent that records what it learns, with fixed scores."""
 
     def start(self) -> None:
         self.told = []
@@ -240,7 +245,7 @@ def test_the_context_has_three_harmonics_of_every_season() -> None:
 @pytest.mark.parametrize(
     ("problem", "settings", "message"),
     [
-        (no_scale(periods=()), {}, "needs a season and the problem tells none: write :period=24"),
+        (no_scale(periods=()), {}, "needs a season, but the problem has none: append :period=24"),
         (no_scale(), {"period": -1.0}, r"period must be positive and finite, got -1\.0"),
         (no_scale(), {"period": "foo"}, "period must be a number, got 'foo'"),
         (no_scale(), {"harmonics": 0}, "harmonics must be a whole number of at least 1, got 0"),
@@ -308,7 +313,7 @@ def test_a_missing_library_is_said_in_a_sentence(name: str, tmp_path: Path) -> N
         done.stderr.strip()
         .splitlines()[-1]
         .endswith(
-            f"this agent needs {extra}, which cannot be imported (there is none): in the project, "
-            f'pip install -c constraints.txt -e "examples/peers[{extra}]"'
+            f"this agent needs {extra}, which cannot be imported (there is none); run in the "
+            f'folder of the project: pip install -c constraints.txt -e "examples/peers[{extra}]"'
         )
     )
