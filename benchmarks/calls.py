@@ -1,10 +1,11 @@
-"""Python calls and crossed files of everyday operations.
+"""Numbers of Python calls, functions and files in everyday operations.
 
-Every operation is run once by the command line's own ``main``, in a fresh interpreter. Functions
-that are called while modules are imported are not counted, and a generator counts once; "files"
-are those of this repository of which at least one function is called.
+Every operation is run once by the ``main`` function of the command line, in a new interpreter.
+Functions that are called while modules are imported are not counted, and a generator counts once.
+A file of this repository counts if at least one of its functions is called.
 
-Worker processes are not counted: with "one process" the agents run in the process that counts.
+Calls in worker processes are not counted. In the operations with "one process", agents run in the
+main process, so their calls are counted.
 
     python benchmarks/calls.py [--json]
 """
@@ -42,11 +43,11 @@ COMMANDS = {
     "backtest": ["backtest", TABLE],
     "backtest, one process": ["backtest", TABLE, "--workers", "0"],
 }
-"""Counted commands; each is run in a folder that holds the example table and a decider."""
+"""Counted commands; each runs in a folder that contains the example table and a decider."""
 
 
 class Counter:
-    """Context that counts Python calls, those during imports left out."""
+    """Context manager that counts Python calls, except calls during imports."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -74,19 +75,19 @@ class Counter:
             self._importing = frame
             return
         if frame.f_lasti != self._first.setdefault(code, frame.f_lasti):
-            return  # a generator goes on
+            return  # a generator that continues was already counted
         self.calls += 1
         if code.co_filename.startswith(self._own):
             self.functions.add((code.co_filename, f"{code.co_name}:{code.co_firstlineno}"))
 
     def counts(self) -> dict[str, int]:
-        """Return the calls, and distinct functions and files of this repository."""
+        """Return the number of calls, and of distinct functions and files of this repository."""
         files = {file for file, _ in self.functions}
         return {"calls": self.calls, "functions": len(self.functions), "files": len(files)}
 
 
 def command_line() -> Callable[[], Any]:
-    """Return the function behind the console script."""
+    """Return the function that the console script calls."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, _, name = project["scripts"]["periodic-gp"].partition(":")
     main: Callable[[], Any] = getattr(importlib.import_module(module), name)
@@ -94,7 +95,7 @@ def command_line() -> Callable[[], Any]:
 
 
 def count_command(words: list[str]) -> dict[str, int]:
-    """Run a command in this process and count its calls."""
+    """Run a command in this process and return the counts of its calls."""
     main = command_line()
     sys.argv = ["periodic-gp", *words]
     status: Any = 0
@@ -105,12 +106,12 @@ def count_command(words: list[str]) -> dict[str, int]:
         except SystemExit as error:
             status = error.code
     if status:
-        raise SystemExit(f"periodic-gp {' '.join(words)} ended with {status}")
+        raise SystemExit(f"periodic-gp {' '.join(words)} ended with exit status {status}")
     return counter.counts()
 
 
 def count_step() -> dict[str, int]:
-    """Count the calls of one step, after some others."""
+    """Return the counts of the calls of one step, after ten other steps."""
     import gymnasium as gym
 
     importlib.import_module("periodic_envs")
@@ -124,7 +125,7 @@ def count_step() -> dict[str, int]:
 
 
 def run_fresh(folder: Path, call: str) -> Any:
-    """Evaluate a call of this module in a fresh interpreter in a folder."""
+    """Return the result of a function call of this module in a new interpreter, in a folder."""
     setup = f"import json, sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]"
     code = f"{setup}; import calls; print(json.dumps(calls.{call}))"
     done = subprocess.run(
@@ -139,7 +140,7 @@ def run_fresh(folder: Path, call: str) -> Any:
 
 
 def counts() -> dict[str, dict[str, int]]:
-    """Count every operation in a process of its own."""
+    """Return the counts of all operations, each in a separate process."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         table = next(ROOT.glob(f"periodic_*/**/{TABLE}"))
@@ -153,7 +154,7 @@ def counts() -> dict[str, dict[str, int]]:
 
 
 def main() -> None:
-    """Print the counts."""
+    """Count the calls of all operations and print the counts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     as_json = parser.parse_args().json

@@ -1,14 +1,16 @@
-"""Cost of a decision of every agent of the zoo, early and late.
+"""Time of a step of every agent of the zoo, early and late in a run.
 
-A step is ``act`` and ``update``; microseconds of the processor, which a busy machine does not
-stretch as it stretches the clock on the wall, on average over a run of 200 steps, refits included.
+A step consists of ``act`` and ``update``. The script prints microseconds of processor time, which
+depends less on other programs than the elapsed time, averaged over a run of 200 steps. Refits of
+hyper-parameters are included.
 
     python benchmarks/decisions.py [AGENT ...] [--steps 200] [--far 100000] [--budget 5]
 
-The last columns are a step at t = 100,000 over one at t = 1,000, both with a horizon beyond, in
-a world of plain waves. On their way there agents are told rewards of arms at random, and decide
-at every tenth step only; then the young one and the old one decide in turn. An agent that has not
-come that far when its budget of seconds is spent is measured where it is, and the table says where.
+The last two columns compare a step at t = 100,000 with a step at t = 1,000, in a world of sine
+waves whose horizon is longer than both times. Until these times, agents receive the rewards of
+random arms, and decide only at every tenth step. Then an agent at the early time and an agent at
+the late time decide in turns. An agent that does not reach the late time within its budget of
+seconds is measured at the time that it has reached, which the table shows.
 """
 
 import argparse
@@ -16,7 +18,7 @@ import os
 import time
 from typing import Any
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in a sweep: threads wait for each other
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the processes of a sweep
 
 import gymnasium as gym
 import numpy as np
@@ -31,13 +33,13 @@ from periodic_envs.env import PeriodicBanditEnv
 
 ARMS, BOX = "PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"
 MORE = ("periodic-gp-ucb:period=auto", "gp-ucb:engine=incremental")
-"""Settings that make another agent of one of the zoo."""
+"""Agents of the zoo with other settings, which are measured as well."""
 EARLY = 1_000
 ROUNDS, STEPS_OF_A_ROUND = 7, 40
 
 
 class Player:
-    """An agent on 50 arms, and rewards that cost nothing."""
+    """Agent for 50 arms, with rewards that take little time to compute."""
 
     def __init__(self, text: str, horizon: int) -> None:
         env, _ = world(ARMS, horizon)
@@ -55,7 +57,7 @@ class Player:
         return float(np.sin(0.12 * arm + self.phase * self.t) + self.rng.normal())
 
     def age(self, steps: int, seconds: float = np.inf) -> None:
-        """Rewards of arms at random, as many as the seconds allow."""
+        """Pass rewards of mostly random arms to the agent, as long as the seconds last."""
         start = time.process_time()
         for _ in range(steps):
             observation, arm = self.observation(), int(self.rng.integers(self.n_arms))
@@ -67,7 +69,7 @@ class Player:
                 return
 
     def play(self, steps: int) -> float:
-        """Return the microseconds per step."""
+        """Return the microseconds per step, including the computation of rewards."""
         start = time.process_time()
         for _ in range(steps):
             observation = self.observation()
@@ -105,7 +107,7 @@ def run(text: str, name: str, steps: int) -> float:
 
 
 def cost(text: str, name: str, steps: int) -> str:
-    """Return the best of three runs, or nothing if the agent does not support the world."""
+    """Return the fastest of three runs, or "-" if the agent does not support the world."""
     try:
         return f"{min(run(text, name, steps) for _ in range(3)):,.0f}"
     except (ValueError, TypeError):
@@ -113,7 +115,7 @@ def cost(text: str, name: str, steps: int) -> str:
 
 
 def aged(text: str, far: int, budget: float) -> tuple[str, str]:
-    """Return the cost of a late step relative to an early one, and its time."""
+    """Return the cost of a late step relative to an early step, and the time of the late step."""
     try:
         young, old = (Player(text, 2 * far) for _ in range(2))
     except (ValueError, TypeError):
@@ -126,14 +128,14 @@ def aged(text: str, far: int, budget: float) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure all times and print them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("agents", nargs="*", help="all of the zoo if left out")
+    parser.add_argument("agents", nargs="*", help="agents to measure; default: all of the zoo")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--far", type=int, default=100_000)
-    parser.add_argument("--budget", type=float, default=5.0, help="seconds to get there")
+    parser.add_argument("--budget", type=float, default=5.0, help="seconds to reach FAR")
     asked = parser.parse_args()
-    table = Table(title=f"Microseconds a step over {asked.steps} steps; how it ages")
+    table = Table(title=f"Microseconds per step over {asked.steps} steps, and late / early")
     columns = ("agent", "50 arms", "interval", f"at {asked.far:,} / {EARLY:,}", "measured at")
     for column in columns:
         table.add_column(column, justify="left" if column == "agent" else "right")

@@ -1,13 +1,14 @@
-"""Speed of the worlds beside Gymnasium's CartPole-v1, measured in one run.
+"""Speed of the worlds, compared with Gymnasium's CartPole-v1.
 
-Every figure is the median of rounds in which all contestants take turns, in processor time, so that
-a busy machine slows all of them alike. Three figures each: steps within episodes; whole episodes,
-that is, with the drawing of new worlds, which CartPole does not have; and whole episodes with
-``regret=False``, which in continuous worlds spares the search for the best action.
+All environments run in turns for several rounds, so that a busy machine slows all of them equally.
+The script prints medians over the rounds, in processor time. There are three speeds for each
+environment: for steps within episodes; for whole episodes, which include the drawing of new worlds
+(CartPole draws none); and for whole episodes with ``regret=False``, which avoids the search for the
+best action in continuous worlds.
 
     python benchmarks/envs.py [--rounds 5]
 
-Where gymnax is installed, its Gaussian bandit takes part, too.
+If gymnax is installed, its Gaussian bandit is measured as well.
 """
 
 import argparse
@@ -30,7 +31,7 @@ clock = time.process_time
 
 
 class Scalar:
-    """Return an environment made by ``gym.make``."""
+    """Environment that is made by ``gym.make``, with and without regret."""
 
     def __init__(self, env_id: str) -> None:
         self.env = gym.make(env_id)
@@ -41,7 +42,7 @@ class Scalar:
         self.actions = [self.env.action_space.sample() for _ in range(512)]
 
     def steps_per_second(self, steps: int = 3000) -> tuple[float, float, float]:
-        """Return the times of a step within episodes, in total, and without regret."""
+        """Return the steps per second within episodes, in whole episodes, and without regret."""
         within, counted, begin = 0.0, 0, clock()
         while counted < steps:
             self.env.reset()
@@ -67,7 +68,7 @@ class Scalar:
 
 
 class Vector:
-    """``COPIES`` copies, stepped together."""
+    """Vector environment of ``COPIES`` copies, with and without regret."""
 
     def __init__(self, env_id: str, mode: str) -> None:
         self.env = gym.make_vec(env_id, COPIES, vectorization_mode=mode)
@@ -79,14 +80,14 @@ class Vector:
         self.native = hasattr(self.env, "setup")
 
     def steps_per_second(self) -> tuple[float, float, float]:
-        """Return the time of an episode from reset to end, with and without regret."""
+        """Return the steps per second within episodes, in whole episodes, and without regret."""
         steps = self.env.setup.horizon if self.native else 199
         begin = clock()
         self.env.reset()
         self.step(steps, self.env)
         whole = clock() - begin
         if self.native:
-            self.env._step = 0  # the same worlds once more, whose best actions are known
+            self.env._step = 0  # repeats the same worlds, whose best actions are known
         within = self.step(steps, self.env)
         begin = clock()
         self.spared.reset()
@@ -95,7 +96,7 @@ class Vector:
         return steps * COPIES / within, steps * COPIES / whole, steps * COPIES / without
 
     def step(self, steps: int, env: Any) -> float:
-        """Return the seconds that so many steps take."""
+        """Return the seconds that a number of steps take."""
         start = clock()
         for i in range(steps):
             env.step(self.actions[i % 16])
@@ -103,12 +104,15 @@ class Vector:
 
 
 def spared(env_id: str) -> dict[str, bool]:
-    """Return the argument that spares the regret; CartPole has none."""
+    """Return the arguments that switch off the regret; CartPole computes none."""
     return {} if env_id == CARTPOLE else {"regret": False}
 
 
 def gymnax_steps_per_second(steps: int = 200) -> Callable[[], tuple[float, float, float]]:
-    """Measure gymnax's bandit, compiled and mapped over the copies; it resets automatically."""
+    """Return a function that measures gymnax's bandit, compiled and mapped over the copies.
+
+    The bandit resets automatically, so its three speeds are equal.
+    """
     import gymnax
     import jax
 
@@ -127,7 +131,7 @@ def gymnax_steps_per_second(steps: int = 200) -> Callable[[], tuple[float, float
         speed = steps * COPIES / (clock() - begin)
         return speed, speed, speed
 
-    run()  # compiles
+    run()  # compiles the functions
     return run
 
 
@@ -135,7 +139,7 @@ Measure = Callable[[], tuple[float, float, float]]
 
 
 def take_turns(contestants: dict[str, Measure], rounds: int) -> dict[str, Any]:
-    """Return the median of each contestant's figures over the rounds."""
+    """Return the medians over the rounds of the speeds of each environment."""
     runs: dict[str, list[tuple[float, float, float]]] = {name: [] for name in contestants}
     for _ in track(range(rounds), description="Rounds", transient=True):
         for name, run in contestants.items():
@@ -144,29 +148,29 @@ def take_turns(contestants: dict[str, Measure], rounds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="Speed of the worlds beside CartPole-v1.")
+    """Measure all speeds and print them."""
+    parser = argparse.ArgumentParser(description="Speed of the worlds, compared with CartPole.")
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     ids = [CARTPOLE, *periodic_envs.ids()]
     console = Console(width=110)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Madrid says that it is simulated; so does the table
+        warnings.simplefilter("ignore")  # the table shows which worlds are simulated
         scalar = take_turns({i: Scalar(i).steps_per_second for i in ids}, rounds)
     console.print(table("Scalar env through gym.make", scalar))
     native = {i: Vector(i, "vector_entry_point").steps_per_second for i in ids}
     try:
         native[GYMNAX] = gymnax_steps_per_second()
     except ImportError:
-        console.print("gymnax is not installed, and not measured.")
+        console.print("gymnax is not installed, so it is not measured.")
     vector = take_turns(native, rounds)
     console.print(table(f"Native vector env, {COPIES} copies", vector))
     for env_id in ("PeriodicGP-SyntheticDiscrete-v0", "PeriodicGP-Synthetic-v0"):
         sync = Vector(env_id, "sync")
         speed = 40 * COPIES / min(sync.step(40, sync.env) for _ in range(2))
         console.print(
-            f"{env_id}: the native vector env takes {vector[env_id][0] / speed:.0f} times the "
-            f"steps per second of a SyncVectorEnv ({speed:,.0f})"
+            f"{env_id}: the native vector env is {vector[env_id][0] / speed:.0f} times as fast as "
+            f"a SyncVectorEnv ({speed:,.0f} steps per second)"
         )
     console.print(
         "Targets: scalar 1.5 x CartPole (1.0 with resets), native vector 2 x CartPole and 30 x "
@@ -176,7 +180,7 @@ def main() -> None:
 
 
 def table(title: str, speeds: dict[str, Any]) -> Table:
-    """Return all figures of all environments, beside CartPole's."""
+    """Return a table of all speeds, absolute and relative to CartPole."""
     result = Table(title=title)
     result.add_column("env", no_wrap=True)
     names = ("steps/s", "x CartPole", "with resets", "x CartPole", "regret=False", "x CartPole")
@@ -193,7 +197,7 @@ def table(title: str, speeds: dict[str, Any]) -> Table:
 
 
 def _simulated(env_id: str) -> str:
-    """Return a mark where measurements were not imported."""
+    """Return a mark if an environment is simulated, since no measurements are imported."""
     if "Madrid-" not in env_id:
         return ""
     source = gym.make(env_id).unwrapped.data_source

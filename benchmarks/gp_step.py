@@ -1,13 +1,14 @@
-"""Speed of the Gaussian-process posterior, side by side with other libraries, in one run.
+"""Speed of the Gaussian-process posterior, compared with other libraries.
 
-The whole loop of a bandit over 24 sensors in the plane (SE x periodic kernel, fixed
-hyper-parameters): predict all actions, take the highest bound, observe. Every library chooses for
-itself, and all must choose the same actions. Then: the cost of a step far out, 10,000 actions
-against 100, and a million steps of the agent.
+The script measures the whole loop of a bandit over 24 sensors in the plane (SE x periodic kernel,
+fixed hyper-parameters): predict the rewards of all actions, choose the highest bound, observe the
+reward. Every library chooses independently, and all must choose the same actions. The script also
+measures a late step against an early step, 10,000 actions against 100, and a million steps of the
+agent.
 
     python benchmarks/gp_step.py [--horizons 200 1000] [--million]
 
-2,000 steps of scikit-learn take minutes. BoTorch and GPy are measured where they are installed.
+2,000 steps of scikit-learn take minutes. BoTorch and GPy are measured if they are installed.
 """
 
 import argparse
@@ -45,7 +46,7 @@ def world(horizon: int) -> np.ndarray:
 
 
 def loop(start: float, choose: Callable[[int], int], learn: Callable[..., None], horizon: int):
-    """Return the seconds since ``start``, and the actions of a run."""
+    """Run the loop; return the seconds since ``start``, and the actions."""
     rewards, actions = world(horizon), np.empty(horizon, dtype=int)
     for t in range(horizon):
         actions[t] = choose(t)
@@ -54,7 +55,7 @@ def loop(start: float, choose: Callable[[int], int], learn: Callable[..., None],
 
 
 def ours(horizon: int, engine: str = "auto"):
-    """Return a posterior of this project."""
+    """Return the seconds and actions of a run with the posterior of this project."""
     start = time.perf_counter()
     kernel = SquaredExponential(SCALE) * Periodic(PERIOD, TIME_SCALE)
     posterior = make_posterior(
@@ -69,14 +70,14 @@ def ours(horizon: int, engine: str = "auto"):
 
 
 class Product(StationaryKernelMixin, Kernel):
-    """SE on the first two columns times periodic on the third, for scikit-learn."""
+    """Product for scikit-learn: SE on the first two columns times periodic on the third column."""
 
     def __init__(self):
-        """Return no parameters, since all are fixed."""
+        """Create a kernel without free parameters."""
 
     def __call__(self, X, Y=None, eval_gradient=False):
-        """Return the gram matrix."""
-        # As quick as it gets: exponent in place, one sine and one exponential per entry.
+        """Return the Gram matrix."""
+        # For speed, the exponent is computed in place, with one sine and exponential per entry.
         Y = X if Y is None else Y
         exponent = cdist(X[:, :2] / SCALE, Y[:, :2] / SCALE, "sqeuclidean")
         sine = np.sin(np.subtract.outer(X[:, 2], Y[:, 2]) * (np.pi / PERIOD))
@@ -91,12 +92,12 @@ class Product(StationaryKernelMixin, Kernel):
 
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
-        """None: all are fixed."""
+        """Empty list, since all parameters are fixed."""
         return []
 
 
 def _refitting(horizon: int, fit_predict: Callable[..., tuple[np.ndarray, np.ndarray]]):
-    """Return the loop around a library that is fitted to all data at every step."""
+    """Return the seconds and actions of a run that fits a model to all data at every step."""
     start, X, y = time.perf_counter(), np.empty((horizon, 3)), np.empty(horizon)
 
     def choose(t: int) -> int:
@@ -113,7 +114,7 @@ def _refitting(horizon: int, fit_predict: Callable[..., tuple[np.ndarray, np.nda
 
 
 def scikit_learn(horizon: int):
-    """Return ``GaussianProcessRegressor(optimizer=None)``, refitted each step."""
+    """Return the seconds and actions of a run with ``GaussianProcessRegressor``."""
 
     def fit_predict(X, y, query):
         model = GaussianProcessRegressor(Product(), alpha=NOISE_VARIANCE, optimizer=None)
@@ -123,7 +124,7 @@ def scikit_learn(horizon: int):
 
 
 def botorch(horizon: int):
-    """Return BoTorch's SingleTaskGP with a fixed kernel, created again at each step."""
+    """Return the seconds and actions of a run with BoTorch's ``SingleTaskGP``."""
     import torch
     from botorch.models import SingleTaskGP
     from gpytorch.kernels import PeriodicKernel, RBFKernel
@@ -145,20 +146,15 @@ def botorch(horizon: int):
             posterior = model.posterior(tensors[2])
         return posterior.mean[:, 0].numpy(), posterior.variance[:, 0].sqrt().numpy()
 
-    def _ZeroMean():
-        from gpytorch.means import ZeroMean
-
-        return ZeroMean()
-
     return _refitting(horizon, fit_predict)
 
 
 def gpy(horizon: int):
-    """Return GPy's GPRegression with a fixed kernel, created again at each step."""
+    """Return the seconds and actions of a run with GPy's ``GPRegression``."""
     import GPy
 
     def fit_predict(X, y, query):
-        # GPy's periodic kernel is exp(-sin^2 / (2 l^2)): half our length-scale.
+        # GPy's periodic kernel is exp(-sin^2 / (2 l^2)), so its l is half of ours.
         kernel = GPy.kern.RBF(2, lengthscale=SCALE, active_dims=[0, 1])
         kernel = kernel * GPy.kern.StdPeriodic(
             1, period=PERIOD, lengthscale=TIME_SCALE / 2, active_dims=[2]
@@ -171,12 +167,12 @@ def gpy(horizon: int):
 
 
 def _first_best(bound: np.ndarray) -> int:
-    """Return the first of the values that are equal up to round-off: one tie-break for all."""
+    """Return the first action with the highest bound up to round-off, to break ties equally."""
     return int(np.flatnonzero(bound >= bound.max() - 1e-7)[0])
 
 
 def compare(horizons: list[int], console: Console) -> None:
-    """Measure the whole loop for all libraries."""
+    """Measure the whole loop for all libraries, and print the times."""
     table = Table(title="Whole loop, 24 actions, seconds (times ours)")
     table.add_column("T", justify="right")
     others = {"scikit-learn": scikit_learn}
@@ -184,7 +180,7 @@ def compare(horizons: list[int], console: Console) -> None:
         try:
             __import__(module)
         except ImportError:
-            console.print(f"{name} is not installed: left out")
+            console.print(f"{name} is not installed, so it is not measured")
         else:
             others[name] = run
     for column in ("ours", *others, "same actions"):
@@ -204,7 +200,7 @@ def compare(horizons: list[int], console: Console) -> None:
 
 
 def far_out(console: Console) -> None:
-    """Measure the cost of a step at t = 100,000 and at t = 1,000, and memory."""
+    """Measure the time of a step and the memory at t = 1,000 and at t = 100,000."""
     kernel = SquaredExponential(SCALE) * Periodic(PERIOD, TIME_SCALE)
     posteriors, memory = {}, {}
     for start in (1_000, 100_000):
@@ -241,7 +237,7 @@ def _steps(posterior: Any, start: int, count: int) -> float:
 
 
 def many_actions(console: Console) -> None:
-    """10,000 actions against 100, a city of sensors four length-scales wide."""
+    """Measure a step with 100 and with 10,000 actions, in a square of four length-scales."""
     medians = {}
     for n in (100, 10_000):
         x = np.random.default_rng(3).uniform(0.0, 4.0, (n, 2))
@@ -264,7 +260,7 @@ def many_actions(console: Console) -> None:
 
 
 def million(console: Console) -> None:
-    """Run a million steps of the agent in a world of 50 arms."""
+    """Run a million steps of the agent in a world of 50 arms, and print the time."""
     env = gym.make("PeriodicGP-SyntheticDiscrete-v0", horizon=1_000_000, disable_env_checker=True)
     start = time.perf_counter()
     run = play(env, AgentSpec.parse("periodic-gp-ucb:time_length_scale=1"), seed=0)
@@ -278,8 +274,8 @@ def million(console: Console) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="Speed of the posterior beside other libraries.")
+    """Measure all times and print them."""
+    parser = argparse.ArgumentParser(description="Speed of the posterior, compared with others.")
     parser.add_argument("--horizons", type=int, nargs="+", default=[200, 1000])
     parser.add_argument("--million", action="store_true", help="also run a million steps")
     arguments = parser.parse_args()

@@ -1,7 +1,7 @@
-"""Processor time of displays: frames of episodes, and an edition's page.
+"""Processor time of displays: frames of episodes, and the page of an edition.
 
-Frames are drawn step by step as a video needs them, beside frames that are drawn from nothing;
-the two take turns, so that a busy machine is busy for both.
+Frames that update the previous frame, as in a video, are compared with frames that are drawn from
+scratch. Both kinds are drawn in turns, so that a busy machine affects them equally.
 
     python benchmarks/looking.py [--steps 100] [--repeats 3] [--edition leaderboard/2026.3]
 """
@@ -27,7 +27,7 @@ console = Console()
 
 
 def frames(env_id: str, steps: int) -> tuple[list[float], list[float]]:
-    """Return the milliseconds of frames step by step, and of some of them from nothing."""
+    """Return the milliseconds of frames that are updated, and of frames drawn from scratch."""
     env: Any = gym.make(env_id, render_mode="rgb_array").unwrapped
     env.reset(seed=0)
     env.action_space.seed(0)
@@ -43,14 +43,14 @@ def frames(env_id: str, steps: int) -> tuple[list[float], list[float]]:
 
 
 def milliseconds(function: Any) -> float:
-    """Return the processor time of one call."""
+    """Return the processor time of one call, in milliseconds."""
     begin = time.process_time()
     function()
     return 1e3 * (time.process_time() - begin)
 
 
 def build(edition: Path) -> float:
-    """Return the seconds of a fresh process that builds the page of an edition."""
+    """Return the processor seconds of a new process that builds the page of an edition."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "periodic_decisions", "leaderboard", "build"]
         command += ["--edition", str(edition)]
@@ -62,7 +62,7 @@ def build(edition: Path) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure all times and print them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)

@@ -1,12 +1,13 @@
-"""Speed of the page with as many agents and worlds as it promises.
+"""Speed of the HTML page with the largest supported number of agents and worlds.
 
-Makes a page of 30 agents x 15 worlds (200 steps, ten runs), opens it from disk in a fresh headless
-Chromium, and prints medians: until the rank table is on the screen, until the page has loaded, and
-until the first curves are drawn after scrolling to them; then what sorting and another world cost.
+The script makes a page of 30 agents x 15 worlds (200 steps, ten runs) and opens it from disk in a
+new headless Chromium. It prints the median times until the rank table is on the screen, until the
+page has loaded, and until the first curves are drawn after scrolling to them, and the median times
+of sorting the table and of selecting a different world.
 
     python benchmarks/page.py [--agents 30] [--envs 15] [--repeats 5] [--page page.html]
 
-With --page an existing page is opened instead.
+With --page, an existing page is opened instead.
 """
 
 import argparse
@@ -53,7 +54,7 @@ CHANGED = """() => {
 
 
 def measure(browser: Browser, url: str) -> dict[str, float]:
-    """Return one fresh visit; milliseconds."""
+    """Return the times of one visit in a new browser context, in milliseconds."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page: Any = context.new_page()
     page.goto(url, wait_until="commit")
@@ -72,7 +73,7 @@ def measure(browser: Browser, url: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Render, visit, print."""
+    """Render the page, visit it and print the times."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--agents", type=int, default=30)
     parser.add_argument("--envs", type=int, default=15)
@@ -94,7 +95,7 @@ def main() -> None:
 
 
 def visit(url: str, repeats: int) -> list[dict[str, float]]:
-    """Return the times of visits, each in a new browser without compiled scripts."""
+    """Return the times of several visits, each in a new browser without compiled scripts."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     visits = []
     with sync_playwright() as playwright:

@@ -1,6 +1,6 @@
-"""Training through the batch adapter against the same training over SB3's DummyVecEnv.
+"""Speed of training with the batch adapter, compared with SB3's DummyVecEnv.
 
-Both train PPO with the settings of ``agents/rl/defaults.py`` on 64 copies, in turns, in one run:
+Both train PPO with the settings of ``agents/rl/defaults.py`` on 64 copies. They run in turns:
 
     python benchmarks/rl.py [--steps 64000] [--repeats 3]
 """
@@ -26,13 +26,13 @@ COPIES = 64
 
 
 def batch(world: str) -> VecEnv:
-    """Return all copies in one call."""
+    """Return an environment that steps all copies in one call."""
     options = {"vectorization_mode": "vector_entry_point", "autoreset_mode": "SameStep"}
     return BatchEnv(gym.make_vec(world, COPIES, **options))
 
 
 def one_by_one(world: str) -> VecEnv:
-    """Return Gymnasium environments wrapped as SB3 wraps them."""
+    """Return separate Gymnasium environments, wrapped by SB3."""
     return DummyVecEnv([lambda: gym.make(world)] * COPIES)
 
 
@@ -47,7 +47,7 @@ def speed(envs: VecEnv, steps: int) -> float:
 
 
 def stepping(envs: VecEnv, steps: int = 600) -> float:
-    """Return the steps per second without a learner."""
+    """Return the steps per second without learning."""
     envs.action_space.seed(0)
     actions = np.stack([envs.action_space.sample() for _ in range(COPIES)])
     envs.reset()
@@ -58,13 +58,13 @@ def stepping(envs: VecEnv, steps: int = 600) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description="Training speed, adapter against DummyVecEnv.")
+    """Measure all speeds and print them."""
+    parser = argparse.ArgumentParser(description="Speed of training, compared with DummyVecEnv.")
     parser.add_argument("--steps", type=int, default=64_000)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    speed(batch(WORLDS[0]), 3200)  # what is imported late is imported now
+    speed(batch(WORLDS[0]), 3200)  # triggers late imports before the measurement
     table = Table(
         title=f"PPO on {COPIES} copies, {arguments.steps:,} steps, thousand steps per second"
     )

@@ -1,8 +1,9 @@
-"""First touch: what it takes to import the packages and to list things, beside Gymnasium.
+"""Time to import the packages and to list environments and agents, compared with Gymnasium.
 
     python benchmarks/start.py [--repeats 5]
 
-Processor time of whole processes, in turns; medians. The compiled files are there already.
+The script prints medians of the processor time of whole processes, which run in turns. Python's
+compiled files already exist.
 """
 
 import argparse
@@ -24,7 +25,7 @@ console = Console(soft_wrap=True)
 
 
 def seconds(*words: str) -> float:
-    """Return the processor time of a Python process."""
+    """Return the processor time of a Python process, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -32,8 +33,8 @@ def seconds(*words: str) -> float:
 
 
 def main() -> None:
-    """Measure in turns, and print."""
-    parser = argparse.ArgumentParser(description="What a first touch takes.")
+    """Run all processes in turns, and print their times."""
+    parser = argparse.ArgumentParser(description="Time of imports and of short commands.")
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     tried = {code: ("-c", code) for code in IMPORTS}
@@ -46,7 +47,8 @@ def main() -> None:
     for _ in range(repeats + 1):
         for name, words in tried.items():
             taken[name].append(seconds(*words))
-    middle = {name: median(found[1:]) for name, found in taken.items()}  # the first one warms up
+    # The first round only warms up caches.
+    middle = {name: median(found[1:]) for name, found in taken.items()}
     for name, found in middle.items():
         ratio = found / middle[GYMNASIUM]
         console.print(f"{name:<44}{found:5.2f} s{ratio:6.1f} x gymnasium", highlight=False)

@@ -1,10 +1,12 @@
-"""Speed of the harness, everything side by side in one run.
+"""Speed of the harness.
 
-- Two workers against one on the standard protocol.
-- What the harness itself costs per step: everything that is neither world nor agent.
-- Cost of a run beside its steps.
-- The paper's synthetic study (five agents, T = 200) end to end, beside the same study with
-  scikit-learn's regressor refitted at every step, through the same harness.
+The script measures:
+
+- the standard protocol with two workers and with one worker;
+- the time per step in the harness itself, outside world and agent;
+- the time of a run in addition to its steps;
+- the paper's synthetic study (five agents, T = 200), compared with the same study and harness with
+  scikit-learn's regressor, which is refitted at every step.
 
     python benchmarks/sweep.py [--seeds 0:10] [--study-seeds 0:100] [--sklearn-seeds 0:2]
 
@@ -35,7 +37,7 @@ console = Console()
 
 
 def clocks(name: str, gap: np.ndarray, period: float) -> np.ndarray:
-    """Return the covariance in time of each method, as its agent of the zoo has it."""
+    """Return the covariance of a method in time, as in the agent of the zoo."""
     if name == "periodic-gp-ucb":
         return np.exp(-2.0 / 10.0**2 * np.sin(np.pi * gap / period) ** 2)
     if name == "c-gp-ucb":
@@ -46,10 +48,10 @@ def clocks(name: str, gap: np.ndarray, period: float) -> np.ndarray:
 
 
 class SklearnUCB:
-    """A method of the study with scikit-learn's regressor, searching as our agents do.
+    """Method of the study with scikit-learn's regressor and the same search as in the zoo.
 
-    That is: a grid of 256 actions, then eight halvings around its five best peaks. scikit-learn has
-    no gradients, so the slope is a difference of two predictions.
+    The search evaluates a grid of 256 actions, and then halves the intervals around the five best
+    peaks eight times. scikit-learn has no gradients, so slopes are differences of two predictions.
     """
 
     def __init__(self, problem: Any, rng: np.random.Generator, method: str) -> None:
@@ -93,7 +95,7 @@ class SklearnUCB:
         return points[[int(np.argmax(bound(points)))]]
 
     def update(self, observation: np.ndarray, action: np.ndarray, reward: float) -> None:
-        """Remember; R-GP-UCB forgets all after every 15 steps."""
+        """Store a reward; R-GP-UCB forgets all rewards after every 15 steps."""
         if self.method == "r-gp-ucb" and len(self.seen) == 15:
             self.seen.clear()
         self.seen.append((float(action[0]), float(observation[0]), reward))
@@ -108,7 +110,7 @@ class SklearnUCB:
             hyperparameters = ()
 
             def __init__(self):
-                """Return no parameters, since all are fixed."""
+                """Create a kernel without free parameters."""
 
             def __call__(self, X, Y=None, eval_gradient=False):
                 Y = X if Y is None else Y
@@ -122,7 +124,7 @@ class SklearnUCB:
 
 
 def timed(protocol: Protocol, workers: int) -> float:
-    """Return the seconds of a run from nothing, without the start of the workers."""
+    """Return the seconds of a sweep without stored runs, after a short sweep as warm-up."""
     run(protocol.restricted(agents=["random"], seeds=[0]), workers=workers)  # imports, caches
     start = time.perf_counter()
     results = run(protocol, workers=workers)
@@ -131,7 +133,7 @@ def timed(protocol: Protocol, workers: int) -> float:
 
 
 def measure_workers(seeds: tuple[int, ...]) -> None:
-    """Measure two workers and one."""
+    """Measure the standard protocol with one worker and with two workers."""
     protocol = Protocol.load("standard").restricted(seeds=seeds)
     one, two = timed(protocol, 1), timed(protocol, 2)
     console.print(
@@ -142,7 +144,7 @@ def measure_workers(seeds: tuple[int, ...]) -> None:
 
 
 def counted(function: Any, seconds: list[float]) -> Any:
-    """Return the same function, its time added up."""
+    """Return a function that also adds its seconds to ``seconds[0]``."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         start = time.perf_counter()
@@ -154,7 +156,7 @@ def counted(function: Any, seconds: list[float]) -> Any:
 
 
 def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
-    """Print the time per step outside world and agent: the median of several runs."""
+    """Print the time per step outside world and agent, the median of several runs."""
     for agent in ("random", "gp-ucb"):
         costs, agent_costs = [], []
         for _ in range(repeats):
@@ -179,7 +181,7 @@ def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
 
 
 def measure_run(seeds: int = 40) -> None:
-    """Measure the overhead by runs of one step: the median, in processor time."""
+    """Print the median time of runs of one step, which is nearly all overhead."""
 
     def cost(one: Run) -> float:
         start = time.process_time()
@@ -191,12 +193,12 @@ def measure_run(seeds: int = 40) -> None:
         runs = [r for r in runs_of(Protocol.from_dict(table)) if r.agent_spec is not None]
         middle = 1e3 * np.median([cost(one) for one in runs])
         console.print(
-            f"a run in {env}: {middle:.1f} ms beside its steps (target: 10)", highlight=False
+            f"a run in {env}: {middle:.1f} ms without its steps (target: 10)", highlight=False
         )
 
 
 def measure_study(seeds: tuple[int, ...], few: tuple[int, ...]) -> None:
-    """Measure the paper's synthetic study and scikit-learn."""
+    """Measure the paper's synthetic study, with this project and with scikit-learn."""
     table = {"envs": ["PeriodicGP-Synthetic-v0"], "horizon": 200}
     ours = Protocol.from_dict({**table, "agents": list(STUDY), "seeds": list(seeds)})
     place = Path(__file__).resolve()
@@ -213,7 +215,7 @@ def measure_study(seeds: tuple[int, ...], few: tuple[int, ...]) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure all times and print them."""
     parser = argparse.ArgumentParser(description="Speed of the harness.")
     parser.add_argument("--seeds", default="0:10")
     parser.add_argument("--study-seeds", default="0:100")

@@ -1,6 +1,7 @@
-"""Own data to decisions: reading tables and logs, seasons, backtests and the decider.
+"""Tools for users' own data: tables, logs, seasons, backtests and the decider.
 
-Imports ``periodic_envs``, ``agents`` and ``evaluation``; none of them imports it.
+This package imports ``periodic_envs``, ``agents`` and ``evaluation``; none of them imports this
+package.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-import evaluation  # noqa: F401  (it checks, first of all, which package is named agents)
+import evaluation  # noqa: F401  (raises ImportError if another package is named agents)
 
 __all__ = ["Decider", "DeciderError"]
 

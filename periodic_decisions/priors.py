@@ -1,13 +1,13 @@
-"""Priors for ``auto-gp-ucb:prior=FILE``, learned from measurements of some arms.
+"""Priors for ``auto-gp-ucb:prior=FILE``, learned from measurements of the arms.
 
-A prior holds, on a transformed scale, the mean by phase and arm, and the covariance of the
-residuals as a sum of a level, two decays and a season. The sum is fitted by least squares to the
-covariances at several lags; each part is then reduced to a few factors and an independent variance
-per arm. Only these summary statistics are written; ``agents/auto/learned_prior.py`` documents their
-names.
+A prior describes measurements on a transformed scale: their mean by phase and arm, and the
+covariance of the residuals as a sum of a level, two decays and a season. The sum is fitted by least
+squares to the covariances at several lags; each part is then reduced to a few factors and an
+independent variance per arm. Only these summary statistics are written;
+``agents/auto/learned_prior.py`` documents their names.
 
 The shipped prior is made by ``periodic-gp learn-prior madrid --years 2016:2017 --out
-agents/auto/madrid.json``. The data: Ayuntamiento de Madrid, datos abiertos.
+agents/auto/madrid.json``. Source of the data: Ayuntamiento de Madrid, datos abiertos.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.stations import coordinates_km, magnitude_number
 
-MIN_SEASONS = 3  # fewer do not show how seasons differ
-# Lags at which covariances are fitted: in steps, and in seasons.
+MIN_SEASONS = 3  # fewer seasons do not show how seasons differ
+# Lags at which covariances are fitted, in steps and in seasons.
 STEPS = (0, 1, 2, 3, 4, 6, 8, 12)
 SEASONS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8)
-# Candidate correlations from step to step of the two decays; the best pair is used.
+# Candidates for the correlations from step to step of the two decays; the best pair is used.
 FAST, SLOW = (0.3, 0.5, 0.7, 0.85, 0.93), (0.96, 0.98, 0.99, 0.996)
-# Chosen on Madrid 2016 and 2017, fitting to one year and evaluating on the other.
+# Chosen on the Madrid data of 2016 and 2017, by fitting to one year and evaluating on the other.
 SEASON_LENGTH_SCALE, HARMONICS, SEASON_WEIGHT = 0.7, 4, 0.3
 RANKS = {"level": 3, "fast": 8, "slow": 6, "season": 3}
-NOISE_SHARE = 0.15  # least share of the noise in the variance around the profile
-LEAST_SPREAD = 1e-3  # least share of the standard deviation around the profile
-OWN_SHARE = 1e-3  # least independent variance of an arm, as a share of the variance
+NOISE_SHARE = 0.15  # minimum share of the noise in the variance around the profile
+LEAST_SPREAD = 1e-3  # minimum deviation around the profile, as a share of the standard deviation
+OWN_SHARE = 1e-3  # minimum independent variance of an arm, as a share of the variance
 MADRID_HOURS = 24
 ABOUT_MADRID = (
     "Prior for hourly NO (ug/m3) at Madrid's {stations} stations: summary statistics of the "
@@ -58,22 +58,23 @@ def learn(
     noise_variance: float | None = None,
     decays: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of a prior's file.
+    """Learn a prior and return the content of its file.
 
     Args:
-        values: Stretches of measurements, each of shape (steps, arms), NaN where missing. All begin
-            at phase 0, like the problems for which the prior is made.
-        period: Steps of a season; the profile has this number of rows, rounded up.
-        transform: "identity", "sqrt", "log1p", or "auto" for the most likely of them.
-        places: Coordinates of the arms; without them the prior is for these arms in this order.
-        about: Description of the prior in one sentence; the part before a colon is its name.
+        values: Series of measurements, each of shape (steps, arms), NaN where missing. All series
+            begin at phase 0, like the problems for which the prior is made.
+        period: Length of a season in steps; the profile has this number of rows, rounded up.
+        transform: "identity", "sqrt", "log1p", or "auto" for the most likely of these transforms.
+        places: Coordinates of the arms; without coordinates, the prior applies only to these arms
+            in this order.
+        about: Description of the prior in one sentence; the part before the colon is its name.
         extra: Other entries, such as the names of the arms.
         unit: Unit of the transformed scale; None for the standard deviation around the profile.
         noise_variance: Noise variance in squared units; None to estimate it from the residuals.
         decays: Correlations from step to step of a fast and a slow decay; None to learn them.
 
     Raises:
-        DataError: If there are too few data, or all are equal.
+        DataError: If there are too few measurements, or all measurements are equal.
     """
     _check(values, period)
     if transform == "auto":
@@ -117,7 +118,7 @@ def learn(
 
 
 def seasons_in(values: Sequence[Array], period: float) -> float:
-    """Return the number of seasons in all stretches."""
+    """Return the total number of seasons in all series."""
     return sum(map(len, values)) / period
 
 
@@ -130,21 +131,24 @@ def _check(values: Sequence[Array], period: float) -> None:
     if seasons < MIN_SEASONS:
         raise DataError(
             "too-few-seasons",
-            f"a prior needs at least {MIN_SEASONS} seasons: the data have {steps:,} steps, "
-            f"{seasons:.1f} seasons of {period:g}",
+            f"a prior needs at least {MIN_SEASONS} seasons, but the data have {steps:,} steps, "
+            f"which are {seasons:.1f} seasons of {period:g} steps",
         )
     unseen = np.flatnonzero(np.isnan(np.concatenate(values)).all(axis=0))
     if len(unseen):
-        raise DataError("missing-values", f"arm {unseen[0]} has no measurement: leave it out")
+        raise DataError(
+            "missing-values",
+            f"arm {unseen[0]} (counted from 0) has no measurement: remove it from the data",
+        )
 
 
 def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
-    """Return the standard deviation around the profile, positive even if seasons are equal."""
+    """Return the standard deviation around the profile, positive even if all seasons are equal."""
     whole = float(np.nanstd(np.concatenate(y)))
     spread = max(float(np.sqrt(np.nanmean(np.concatenate(rest) ** 2))), LEAST_SPREAD * whole)
     if not 0 < spread < math.inf:
         raise DataError(
-            "equal-values", "the measurements are all equal: a prior cannot be learned from them"
+            "equal-values", "all measurements are equal: a prior cannot be learned from them"
         )
     return spread
 
@@ -152,11 +156,12 @@ def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
 def phases(steps: int, period: float) -> NDArray[np.int64]:
     """Return the row of the profile for each step, as ``Knowledge`` computes it."""
     rows = math.ceil(period)
+    # Round-off must not move a step to the previous row.
     return (np.arange(steps) / period % 1.0 * rows + 1e-9).astype(np.int64) % rows
 
 
 def profile_of(y: Sequence[Array], period: float) -> Array:
-    """Return the mean by phase and arm, or the arm's mean where a phase has no measurement."""
+    """Return the mean by phase and arm, or the mean of the arm if a phase has no measurement."""
     whole = np.concatenate(y)
     rows = np.concatenate([phases(len(stretch), period) for stretch in y])
     seen = ~np.isnan(whole)
@@ -167,7 +172,7 @@ def profile_of(y: Sequence[Array], period: float) -> Array:
 
 
 def residuals_of(y: Sequence[Array], profile: Array, period: float) -> list[Array]:
-    """Return the residuals of each stretch around the profile."""
+    """Return each series of measurements minus the profile."""
     return [stretch - profile[phases(len(stretch), period)] for stretch in y]
 
 
@@ -184,7 +189,7 @@ def likeliest_transform(values: Sequence[Array], period: float) -> str:
         count = (~np.isnan(rest)).sum(axis=0)
         with np.errstate(divide="ignore"):  # equal measurements raise an error later
             fit = -0.5 * float((count * np.log(spread)).sum())
-        # Change of variables: add the log derivatives of the transform.
+        # By change of variables, the log derivatives of the transform are added.
         return fit + scale.log_slope(whole[~np.isnan(whole)])
 
     return max(TRANSFORMS, key=likelihood)
@@ -208,7 +213,7 @@ def _basis(lags: NDArray[np.int64], period: float, decays: tuple[float, float]) 
 
 
 def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple[float, float]:
-    """Return the decays whose non-negative fit to the mean autocovariance has the least error."""
+    """Return the decays whose non-negative fit to the mean autocovariance is best."""
     mean = np.trace(C, axis1=1, axis2=2) / C.shape[1]
 
     def error(decays: tuple[float, float]) -> float:
@@ -239,7 +244,7 @@ def _cut(C: Array, rank: int, floor: float) -> dict[str, Any]:
 
 
 def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
-    """Return a prior for Madrid's NO from imported years, and its number of seasons."""
+    """Return a prior for NO in Madrid from imported years, and the number of seasons."""
     imported = cache.years()
     missing = [str(year) for year in years if year not in imported]
     if missing:
@@ -247,11 +252,10 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
         raise DataError(
             "not-imported",
             f"the measurements of {', '.join(missing)} are not imported (imported years: "
-            f"{available});"
-            " see: periodic-gp data import --help",
+            f"{available}): import them, see periodic-gp data import --help",
         )
     tables = [cache.table(year, magnitude_number("NO")) for year in years]
-    # Stations that measured in all years.
+    # The stations that measured NO in all years.
     stations = sorted(set(tables[0][0]).intersection(*(t[0] for t in tables)))
     columns = [[list(own).index(station) for station in stations] for own, _ in tables]
     values = [t[1][:, c].astype(float) for t, c in zip(tables, columns, strict=True)]
@@ -263,7 +267,7 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
         places=coordinates_km(stations).round(3),
         about=about,
         extra={"stations": [int(station) for station in stations]},
-        # Chosen on 2016 and 2017, fitting to one year and evaluating on the other.
+        # Chosen on the data of 2016 and 2017, by fitting to one year and evaluating on the other.
         unit=1.0,
         noise_variance=0.15,
         decays=(0.85, 0.98),

@@ -1,4 +1,4 @@
-"""Result of a backtest: rewards by window, gains over a baseline, a picture, and commands."""
+"""Result of a backtest: rewards by window, gains over a baseline, a figure, and commands."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from periodic_envs.arrays import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LEARNABLE = (  # reading options that ``decide learn`` takes; a decider has its own time zone
+LEARNABLE = (  # reading options of ``decide learn``; the time zone is a setting of the decider
     *("time_column", "arm_column", "reward_column", "arms", "time_format", "duplicates"),
     *("separator", "decimal", "encoding", "na_values"),
 )
@@ -34,7 +34,10 @@ LEARNABLE = (  # reading options that ``decide learn`` takes; a decider has its 
 
 @dataclass(frozen=True)
 class WindowGain(Interval):
-    """Gain over the baseline: a share of its total if ``share``, else the gain per step."""
+    """Gain over the baseline, with its interval.
+
+    The gain is a share of the baseline's total if ``share`` is true, otherwise a gain per step.
+    """
 
     share: bool
 
@@ -46,7 +49,7 @@ class WindowGain(Interval):
         return "significant" if self.low > 0.0 or self.high < 0.0 else "not significant"
 
     def text(self) -> str:
-        """Return the figure and its interval.
+        """Return the gain and its interval as text.
 
         >>> WindowGain(0.12, 0.09, 0.15, True).text()
         '+12.0 % [+9.0 %, +15.0 %]'
@@ -60,20 +63,20 @@ class WindowGain(Interval):
 
 @dataclass(frozen=True, eq=False)
 class BacktestResult:
-    """Total rewards of agents and references in every window.
+    """Total rewards of agents and reference policies, the rows of the result, in every window.
 
     Attributes:
         table: Path of the table.
-        series: The table.
+        series: Readings of the table.
         plan: Windows of the table.
         objective: "max" or "min".
-        totals: Total reward of each window by agent or reference, shape (windows,); the negative
-            cost with "min".
+        totals: Total reward in each window, shape (windows,), for each row. With the objective
+            "min", rewards are negative costs.
         agents: Labels of the agents that finished all windows.
         baseline: Row with which the others are compared.
-        notes: One sentence for each window or agent left out.
+        notes: One sentence for each window or agent that was left out.
         reading: Options of ``read_series`` with which the table was read.
-        schedule_period: Season that a schedule of the whole table would follow.
+        schedule_period: Season that a schedule for the whole table would follow, or None.
     """
 
     table: Path
@@ -102,23 +105,23 @@ class BacktestResult:
 
     @cached_property
     def ranking(self) -> list[str]:
-        """Agents by decreasing reward."""
+        """Agents in order of decreasing reward."""
         return sorted(self.agents, key=lambda agent: -self.totals[agent].sum())
 
     @property
     def references(self) -> list[str]:
-        """Reference policies, which are computed rather than run, by decreasing reward."""
+        """Reference policies (computed, not run), in order of decreasing reward."""
         references = [name for name in MEANINGS if name in self.totals]
         return sorted(references, key=lambda name: -self.totals[name].sum())
 
     @cached_property
     def shares(self) -> bool:
-        """Return whether gains can be shares: no total is negative, and no row has only zeros."""
+        """Return whether gains can be shares: no total is negative, and no row is all zeros."""
         values = np.array(list(self.totals.values())) * self.sign
         return bool((values >= 0.0).all() and (values.mean(1) > 0.0).all())
 
     def gain(self, row: str, over: str | None = None) -> WindowGain:
-        """Return the gain of a row over another, by default the baseline; positive is better."""
+        """Return the gain of a row over ``over``, by default the baseline; positive is better."""
         row_totals, base = self.totals[row], self.totals[over or self.baseline]
         if self.shares:
             ratio = paired_ratio(self.sign * row_totals, self.sign * base)
@@ -158,7 +161,7 @@ class BacktestResult:
         }
 
     def figure(self) -> Figure:
-        """Draw the gain of each row over the baseline with its interval, and windows as dots.
+        """Draw the gain of each row over the baseline with its interval, and a dot per window.
 
         The oracle is left out: its gain is so large that the others would be hard to compare.
         """
@@ -168,7 +171,7 @@ class BacktestResult:
         figure = Figure(figsize=(8.0, 1.2 + 0.34 * len(rows)), layout="constrained")
         axes = figure.subplots()
         base, factor = self.totals[self.baseline], 100.0 if self.shares else 1.0
-        # One scale for all windows: shares of windows with little reward would be extreme.
+        # All windows share one scale, since shares of windows with little reward would be extreme.
         scale = abs(base.mean()) / 100.0 if self.shares else float(self.plan.steps)
         for place, row in enumerate(rows):
             colour, gain = "#0072B2" if row in self.agents else "#777777", self.gain(row)
@@ -180,7 +183,7 @@ class BacktestResult:
         axes.axvline(0.0, color="#000000", lw=0.8)
         axes.set_yticks(range(len(rows)), rows, fontsize=8)
         axes.invert_yaxis()
-        unit = "%" if self.shares else "by step"
+        unit = "%" if self.shares else "per step"
         axes.set(
             title=f"{self.table.name}, {len(base)} windows",
             xlabel=f"gain over {self.baseline} ({unit}); dots are windows, lines 95 % intervals",
@@ -189,7 +192,7 @@ class BacktestResult:
 
 
 def setup_commands(result: BacktestResult) -> dict[str, tuple[str, ...]]:
-    """Return commands for the best agent, and for the learned schedule if it did better.
+    """Return commands that set up the best agent, and the learned schedule if it earned more.
 
     The result is empty if the steps of the table are not lengths of time. A schedule needs the
     rewards of all arms.

@@ -1,4 +1,4 @@
-"""Backtest: agents run on the windows of a table."""
+"""Runs of agents on the windows of a table."""
 
 from __future__ import annotations
 
@@ -40,19 +40,20 @@ from periodic_envs.data.recording import rewards_of
 
 SEASONLESS = ("gp-ucb", "ucb1", "sw-ucb", "d-ucb")
 ONE_SEASON = ("auto-gp-ucb", "periodic-gp-ucb:time_length_scale=1", "linucb", *SEASONLESS)
-LIMITS = Limits(seconds=3600.0)  # of a run: windows of a user's table may be long
+LIMITS = Limits(seconds=3600.0)  # limit of one run: windows of a user's table may be long
 
 
 class Backtest:
-    """A table cut into windows, on which agents can be run.
+    """Table that is cut into windows, on which agents can be run.
 
     Args:
-        table: A path to a table.
-        periods: Seasons in steps, the main one first; None to detect them.
+        table: Path of a table.
+        periods: Seasons in steps, the main season first; None to detect them.
         objective: "max", or "min" if the values are costs.
         windows: Number of windows; None to choose it automatically.
-        window_steps: Decisions in each window; None to choose it automatically.
-        warm_start: Steps before each window that all agents know; None for two seasons.
+        window_steps: Number of decisions in each window; None to choose it automatically.
+        warm_start: Number of steps before each window for which all agents receive the best arm and
+            its reward; None for two seasons.
         reading: Options of ``read_series``.
 
     Raises:
@@ -102,14 +103,14 @@ class Backtest:
         if not usable:
             raise DataError(
                 "missing-values",
-                *self.series.scarce_arms() or [f"no window can be used: {self.refused[0]}"],
+                *self.series.scarce_arms() or [f"no window can be used. {self.refused[0]}"],
             )
         self.plan = replace(self.plan, firsts=tuple(first for _, first in usable))
         return [world for world, _ in usable]
 
     def _make(self, world: Mapping[str, Any]) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # gaps are reported once, for the whole table
+            warnings.simplefilter("ignore")  # the gaps of the whole table are reported once
             return WorldSpec(world["id"], world["arguments"]).make()
 
     def default_agents(self) -> tuple[str, ...]:
@@ -119,12 +120,14 @@ class Backtest:
         return ("seasons-gp-ucb", *ONE_SEASON) if len(self.plan.periods) > 1 else ONE_SEASON
 
     def protocol(self, agents: Sequence[str] | None = None) -> Protocol:
-        """Return a protocol with all windows, for these agents or the default ones."""
+        """Return a protocol with all windows, for the given agents or the default agents."""
         entries = tuple(agent_entries(agents or self.default_agents()))
         for label in (entry.label for entry in entries):
             if label in MEANINGS:
                 raise ProtocolError(
-                    "reserved-label", f"agents: {label!r} is a reference; choose another label"
+                    "reserved-label",
+                    f"agents: the label {label!r} is reserved for a reference policy; choose a "
+                    "different label",
                 )
         return Protocol(
             name=f"backtest-{self.table.stem}",
@@ -147,9 +150,9 @@ class Backtest:
         """Run agents on all windows and compare their rewards with reference policies.
 
         Args:
-            agents: Agents in the command line's notation; None for the default ones.
-            baseline: Agent or reference with which the others are compared.
-            store: Store or file for the results; None to keep them in memory.
+            agents: Agents in the command line's notation; None for the default agents.
+            baseline: Agent or reference policy with which the others are compared.
+            store: Store, or path of a file, for the results; None to keep them in memory.
             workers: Number of processes; 0 for this process, None for one per core.
             on_progress: Callback that receives the progress.
 
@@ -183,7 +186,9 @@ class Backtest:
                 totals[name] = np.append(totals.get(name, []), total)
         if baseline not in totals:
             raise ProtocolError(
-                "baseline-failed", f"the baseline {baseline!r} did not finish all windows"
+                "baseline-failed",
+                f"the baseline {baseline!r} did not finish all windows: choose a different "
+                "baseline",
             )
         result = BacktestResult(
             table=self.table,

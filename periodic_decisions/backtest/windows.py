@@ -1,4 +1,4 @@
-"""Windows of a table as replayed worlds, and the rewards of reference policies in them."""
+"""Windows of a table as replayed worlds, with the rewards of reference policies."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from periodic_envs.files import data_folder, write_atomically
 ORACLE, FIXED, UNIFORM = "oracle", "best-fixed", "uniform-random"
 HINDSIGHT = "best-per-phase"
 LEARNED, LEARNED_FIXED = "learned-schedule", "learned-fixed"
-SCHEDULES = (HINDSIGHT, LEARNED)  # these need a season
+SCHEDULES = (HINDSIGHT, LEARNED)  # policies that need a season
 MEANINGS = {
     ORACLE: "the best arm of every step, which is known only afterwards",
-    HINDSIGHT: "the best arm of each phase of the first known season, in hindsight for each window",
-    LEARNED: "the best arm of each phase in all data before the window, by the season worth most",
-    FIXED: "the best arm of each window, in hindsight",
-    LEARNED_FIXED: "the best arm of all data before the window",
-    UNIFORM: "an arm at random",
+    HINDSIGHT: "the best arm of each phase of the main season, chosen in hindsight for each window",
+    LEARNED: "the best arm of each phase in all data before the window, for the best season",
+    FIXED: "the best single arm of each window, chosen in hindsight",
+    LEARNED_FIXED: "the best single arm in all data before the window",
+    UNIFORM: "an arm at random at each step",
 }
 REPLAY = "PeriodicGP-Replay-v0"
-WANTED_WINDOWS = 8  # fewer windows give wide intervals, more leave little to learn from
-MIN_WINDOWS = 4  # windows of whole long seasons; with fewer, a shorter season is used
-MAX_STEPS = 1008  # default limit of a window, six weeks of hours: agents slow down with time
-MIN_REPEATS = 10  # repetitions of a season in a window that let an agent learn its phases
-WARM_SEASONS = 2  # seasons before a window that all agents know by default
+WANTED_WINDOWS = 8  # fewer windows give wide intervals, more windows are too short to learn
+MIN_WINDOWS = 4  # if fewer windows of whole seasons fit, a shorter season is used
+MAX_STEPS = 1008  # default limit of a window (six weeks of hours): agents slow down with time
+MIN_REPEATS = 10  # repetitions in warm start and window from which agents learn a season
+WARM_SEASONS = 2  # default length of the warm start, in seasons
 
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """Windows of a table, each preceded by a warm start that agents know.
+    """Windows of a table, each preceded by a warm start: steps whose best arms agents receive.
 
     Attributes:
         firsts: First step of each window in the table, after its warm start.
-        steps: Decisions in a window.
-        warm: Steps of the warm start.
-        season: Season that divides a window into whole repetitions, or None.
-        periods: Seasons that fit into a window and are known to agents, the main one first.
+        steps: Number of decisions in a window.
+        warm: Number of steps of the warm start.
+        season: Season whose whole repetitions make up a window, or None.
+        periods: Seasons that fit into a window and are known to agents, the main season first.
     """
 
     firsts: tuple[int, ...]
@@ -69,16 +69,16 @@ def plan_windows(
 ) -> WindowPlan:
     """Cut a table into adjacent windows that end with the table.
 
-    A window holds whole repetitions of the longest season that leaves room for four windows. There
-    are eight windows, or more if they would exceed 1,008 steps. The remaining steps precede the
-    first window.
+    A window consists of whole repetitions of the longest season for which four windows fit into
+    the table. By default there are about eight windows, or more if eight windows would have more
+    than 1,008 steps each. The remaining steps precede the first window.
 
     Args:
-        length: Steps of the table.
-        periods: Seasons in steps, the main one first; may be empty.
+        length: Number of steps of the table.
+        periods: Seasons in steps, the main season first; may be empty.
         windows: Number of windows; None to choose it automatically.
-        steps: Decisions in each window; None to choose it automatically.
-        warm: Steps of the warm start; None for two seasons.
+        steps: Number of decisions in each window; None to choose it automatically.
+        warm: Number of steps of the warm start; None for two seasons.
 
     Raises:
         DataError: If the table is too short.
@@ -95,12 +95,12 @@ def plan_windows(
         raise DataError(
             "too-few-steps",
             f"{length:,} steps are too few for {wanted}: a warm start of {known:,} steps and "
-            f"{window_steps:,} steps to decide are needed",
+            f"{window_steps:,} steps for each window are needed",
         )
     count = windows or room
     firsts = tuple(length - window_steps * (count - i) for i in range(count))
     fitting = (period for period in periods if period <= window_steps)
-    # Sorting is stable: seasons that repeat often enough stay in their order.
+    # Seasons that repeat too rarely move to the end; sorting is stable, so others keep their order.
     ordered = sorted(fitting, key=lambda period: known + window_steps < MIN_REPEATS * period)
     return WindowPlan(firsts, window_steps, known, season, tuple(ordered))
 
@@ -116,7 +116,7 @@ def window_worlds(
     name: str, series: Series, plan: WindowPlan, objective: str
 ) -> list[dict[str, Any]]:
     """Return the windows of a plan as worlds that replay a clean copy of the table."""
-    # A replay needs a period; without a season it is hidden from agents and has no effect.
+    # A replay needs a period. Without a season, it is the length of a window, hidden from agents.
     periods: Any = list(plan.periods) or [float(plan.steps)]
     arguments = {
         "data": str(write_clean(series)),
@@ -142,9 +142,10 @@ def window_worlds(
 
 
 def write_clean(series: Series) -> Path:
-    """Write a table for ``PeriodicGP-Replay-v0``, named by a hash of its content.
+    """Write a table for ``PeriodicGP-Replay-v0``, and return its path.
 
-    Worker processes read the file, and the stable name lets stores reuse results of equal tables.
+    Worker processes read the file. The file is named by a hash of its content, so that stores can
+    reuse results of identical tables.
     """
     times = series.times
     if isinstance(times, pd.DatetimeIndex) and times.tz is not None:
@@ -162,14 +163,14 @@ def write_clean(series: Series) -> Path:
 def window_references(
     env: PeriodicBanditEnv, before: Array, periods: Sequence[float]
 ) -> dict[str, float]:
-    """Return the total reward of each policy in ``MEANINGS`` in one window.
+    """Return the total reward in one window of each policy in ``MEANINGS``.
 
     Args:
-        env: The window, a replayed table.
+        env: World that replays the window.
         before: Rewards of all arms at all steps before the window, shape (steps, arms).
-        periods: Seasons in steps. The learned schedule follows the one with the largest gain in the
-            data before the window, by cross-validation over seasons; without seasons, schedules are
-            omitted.
+        periods: Seasons in steps. The learned schedule follows the season with the largest gain in
+            the data before the window, measured by cross-validation over repetitions of the season.
+            Without seasons, the result has no schedules.
     """
     env.reset(seed=0)
     assert env.episode is not None
@@ -187,7 +188,7 @@ def window_references(
 
 
 def worth_most(before: Array, periods: Sequence[float]) -> float:
-    """Return the season whose schedule gains most, by cross-validation over seasons."""
+    """Return the season whose schedule has the largest reward, by cross-validation."""
 
     def worth(period: float) -> float:
         gain = measure_gain(before, period) if len(before) else None
@@ -199,7 +200,8 @@ def worth_most(before: Array, periods: Sequence[float]) -> float:
 def _learned(before: Array, rewards: Array, bins: NDArray[np.intp]) -> float:
     """Return the total reward of the arms that were best in the same bin before the window.
 
-    A bin without data uses the arm that was best overall; without any data, arms are random.
+    For a bin without data, the arm that was best overall is used. Without any data, the result is
+    the expected reward of random arms.
     """
     if not len(before):
         return float(rewards.mean(1).sum())

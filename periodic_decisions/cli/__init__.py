@@ -1,4 +1,4 @@
-"""Console script ``periodic-gp``: commands of the evaluation, and commands for your own data."""
+"""Console script ``periodic-gp``: commands of the evaluation, and commands for users' own data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ OWN = {
     ),
     "decide": Command(
         "periodic_decisions.cli.decide:app",
-        "Decide in production: ask for a choice and tell its reward, with all state in one file.",
+        "Decide in production: ask for a choice and report its reward, with all state in one file.",
     ),
     "learn-prior": Command(
         "periodic_decisions.cli.learn_prior:learn_prior",
-        "Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence.",
+        "Learn a prior for auto-gp-ucb from past measurements of the arms.",
     ),
 }
-"""Commands whose options are arguments of ``read_series``."""
+"""Commands for users' own data; their messages name options instead of Python arguments."""
 COMMANDS = cli.COMMANDS | OWN
 
 

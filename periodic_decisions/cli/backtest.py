@@ -51,35 +51,41 @@ def backtest(
     agents: Annotated[
         list[str] | None,
         typer.Option(
-            help="Agent to test: name, name:setting=value, module:Class or file.py:Class; repeat "
-            "the option for several agents. Default: a small set from the zoo."
+            help="Agent to test, written as name, name:setting=value, module:Class or "
+            "file.py:Class; repeat the option for several agents. Default: a small set of the "
+            "built-in agents."
         ),
     ] = None,
     period: PeriodOption = None,
     windows: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of windows; 1 for the whole table."),
+        typer.Option(
+            min=1,
+            help="Number of windows; 1 for a single window over the whole table. Default: chosen "
+            "automatically.",
+        ),
     ] = None,
     window_steps: Annotated[
-        int | None, typer.Option(min=1, help="Number of decisions in a window.")
+        int | None,
+        typer.Option(min=1, help="Number of decisions in a window. Default: chosen automatically."),
     ] = None,
     warm_start: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="Steps before each window for which all agents know the best arm and its reward; "
-            "default: two seasons.",
+            help="Number of steps before each window for which all agents receive the best arm "
+            "and its reward (the warm start). Default: two seasons.",
         ),
     ] = None,
     baseline: Annotated[
-        str, typer.Option(help="Agent or reference with which the others are compared.")
+        str, typer.Option(help="Agent or reference policy with which the others are compared.")
     ] = "best-fixed",
     objective: ObjectiveOption = ObjectiveName.max,
     picture: Annotated[
         Path | None, typer.Option(help="File for a figure of the gains over the baseline.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(help="File for an HTML page of all results, by regret.")
+        Path | None, typer.Option(help="File for an HTML page of all results, measured by regret.")
     ] = None,
     store: Annotated[
         Path | None,
@@ -166,7 +172,7 @@ def backtest(
 
 
 def plan_lines(tested: Backtest) -> list[str]:
-    """Describe the table, its seasons and the windows."""
+    """Return lines that describe the table, its seasons and the windows."""
     from periodic_decisions.tables.cells import count, sentence
 
     plan, series = tested.plan, tested.series
@@ -178,11 +184,11 @@ def plan_lines(tested: Backtest) -> list[str]:
         f"{tested.table.name}: {len(series.values):,} steps of {series.grid.step_text()}, "
         f"{len(series.names):,} arms, {series.span()}.",
         *troubles,
-        f"Seasons in steps, the main one first: {', '.join(seasons) or 'none'}; agents know "
-        f"{', '.join(known) or 'none'}, the seasons that fit into a window (--window-steps).",
-        f"{count(len(plan.firsts), 'window')} of {plan.steps:,} consecutive steps, up to "
-        f"the end; before each, agents know the best arm of {plan.warm:,} steps and its reward "
-        "(--warm-start).",
+        f"Seasons in steps, the main season first: {', '.join(seasons) or 'none'}. Agents know "
+        f"the seasons that fit into a window (--window-steps): {', '.join(known) or 'none'}.",
+        f"{count(len(plan.firsts), 'window')} of {plan.steps:,} consecutive steps; the last window "
+        "ends with the table. Before each window, agents receive the best arm of each of "
+        f"{plan.warm:,} steps and its reward (--warm-start).",
         *left_out,
     ]
 
@@ -202,8 +208,8 @@ def _print_rows(result: BacktestResult) -> None:
     for name in result.references:
         say(f"  {name}: {MEANINGS[name]}")
     say_prose(
-        "Intervals have 95 % coverage, paired over windows. The estimate of the best of several "
-        "agents is slightly optimistic.\n"
+        "The brackets are 95 % intervals from comparisons paired by window. The gain of the best "
+        "of several agents is slightly optimistic, because the same data selected this agent.\n"
     )
 
 
@@ -212,5 +218,5 @@ def _write_page(path: Path, results: Results) -> None:
     from evaluation.page.content import store_content
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # gaps were reported for the whole table
+        warnings.simplefilter("ignore")  # the gaps of the whole table were already reported
         write_page(path, store_content(results))

@@ -44,10 +44,12 @@ app.command("log")(evaluate_log)
 def import_files(
     paths: Annotated[
         list[Path],
-        typer.Argument(help="Files of the portal (csv, txt or zip), or folders with such files."),
+        typer.Argument(
+            help="Files of Madrid's open-data portal (csv, txt or zip), or folders of these files."
+        ),
     ],
 ) -> None:
-    """Parse files of the Madrid portal into the data folder of this computer."""
+    """Import files of Madrid's open-data portal to the data folder of this computer."""
     from evaluation.console import draw
     from periodic_envs.data.madrid.importing import import_paths
 
@@ -59,17 +61,18 @@ def import_files(
 @app.command()
 def download(
     source: Annotated[
-        str, typer.Argument(help="The source to download from; the only one is madrid.")
+        str, typer.Argument(help="Source to download from; the only source is madrid.")
     ],
     year: Annotated[
         list[int],
         typer.Option(help="Year to download; repeat the option for several years."),
     ],
     url: Annotated[
-        str | None, typer.Option(help="Address of the zip file; default: the known address.")
+        str | None,
+        typer.Option(help="Address of the zip file; default: the known address of the year."),
     ] = None,
 ) -> None:
-    """Download years of measurements from the city's portal and import them."""
+    """Download years of measurements from Madrid's open-data portal and import them."""
     from evaluation.console import draw
     from periodic_envs.data.madrid.download import addresses, download_year
 
@@ -79,7 +82,8 @@ def download(
         )
     if url is not None and len(year) > 1:
         raise CommandError(
-            "conflicting-options", "--url is the address of one year: give a single --year with it"
+            "conflicting-options",
+            f"--url is the address of a single year: give --year once, got {len(year)} years",
         )
     for number in year:
         address = url or addresses().get(number)
@@ -94,7 +98,8 @@ def download(
 @app.command("list")
 def list_data(
     provenance: Annotated[
-        bool, typer.Option("--provenance", help="Show all imported files with their SHA-256.")
+        bool,
+        typer.Option("--provenance", help="Show all imported files with their SHA-256 hashes."),
     ] = False,
 ) -> None:
     """List the imported years, their files and the data folder."""
@@ -102,15 +107,15 @@ def list_data(
     from periodic_envs.data.madrid import cache
     from periodic_envs.files import DATA_VARIABLE, data_folder
 
-    say(f"Data folder: {data_folder()}  (change it with {DATA_VARIABLE})")
+    say(f"Data folder: {data_folder()}  (change it with the environment variable {DATA_VARIABLE})")
     if cache.absence():
-        say(f"Note: {cache.absence()}; an import creates it.")
+        say(f"Note: {cache.absence()}; an import creates the folder.")
     years, damaged = cache.years(), []
     if not years:
         say(
-            "No data are imported. Download Madrid's with: periodic-gp data download madrid --year "
-            "2018\n"
-            "or import files that you have: periodic-gp data import PATH..."
+            "No data are imported. Download the data of Madrid with: periodic-gp data download "
+            "madrid --year 2018\n"
+            "or import files that you already have with: periodic-gp data import PATH..."
         )
     for year in years:
         try:
@@ -148,7 +153,7 @@ def _report(imported: Imported) -> None:
     for entry in imported.entries:
         say(_entry_line(entry))
     if imported.ignored:
-        say(f"Ignored, not files of the portal: {', '.join(imported.ignored)}")
+        say(f"Ignored files that are not from the portal: {', '.join(imported.ignored)}")
     say(f"Stored in {data_folder()}")
 
 
@@ -157,7 +162,7 @@ def check(
     file: TableArgument,
     period: Annotated[
         float | None,
-        typer.Option(min=2.0, help="Period in steps; default: the detected period."),
+        typer.Option(min=2.0, help="Length of the season in steps; default: the detected season."),
     ] = None,
     objective: ObjectiveOption = ObjectiveName.max,
     picture: Annotated[
@@ -165,7 +170,10 @@ def check(
     ] = None,
     schedule: Annotated[
         Path | None,
-        typer.Option(help="CSV file for the schedule: the arm of each slot, and its gain."),
+        typer.Option(
+            help="CSV file for the schedule: the arm of each slot, such as an hour of the day, and "
+            "its gain."
+        ),
     ] = None,
     time_column: TimeColumnOption = None,
     arm_column: ArmColumnOption = None,
@@ -180,7 +188,7 @@ def check(
     timezone: TimezoneOption = None,
     as_log: AsLogOption = None,
 ) -> None:
-    """Describe your own data: readings, seasons, the gain from knowing them, and a schedule.
+    """Describe your own data: readings, seasons, the gain from knowing the season, and a schedule.
 
     The schedule names the best arm of each hour, weekday or month.
     """
@@ -231,7 +239,7 @@ def check(
 
 @app.command()
 def example(
-    file: Annotated[Path, typer.Argument(help="The file to write, for example demand.csv.")],
+    file: Annotated[Path, typer.Argument(help="File to write, for example demand.csv.")],
 ) -> None:
     """Write the example table: four weeks of synthetic hourly demand at five places."""
     from periodic_envs.worlds.replay import EXAMPLE
@@ -240,4 +248,4 @@ def example(
     if file.exists() and not (file.is_file() and file.read_bytes() == content):
         raise CommandError("file-exists", f"{str(file)!r} already exists: choose another name")
     write(file, content)
-    say(f"Wrote {file}. Look at it with: periodic-gp data check {shlex.quote(str(file))}")
+    say(f"Wrote {file}. Describe the table with: periodic-gp data check {shlex.quote(str(file))}")

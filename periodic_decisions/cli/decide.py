@@ -1,4 +1,4 @@
-"""Decide in production: ask for a choice and tell its reward, with all state in one file."""
+"""Decide in production: ask for a choice and report its reward, with all state in one file."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ StateArgument = Annotated[Path, typer.Argument(help="File of the decider.")]
 AgentOption = Annotated[
     str | None,
     typer.Option(
-        help="The decider's agent, if it comes from your own file (my_agent.py:MyAgent): such "
-        "files are imported only if you name them again."
+        help="Agent of the decider, required if it comes from your own file (my_agent.py:MyAgent). "
+        "For safety, the file is imported only if you name it in every command."
     ),
 ]
 OverwriteOption = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the file if it exists.")
+    bool, typer.Option("--overwrite", help="Replace the file if it already exists.")
 ]
 AtOption = Annotated[
     str | None, typer.Option(help="Time of the decision, such as '2026-11-16 09:00'; default: now.")
@@ -50,14 +50,18 @@ AtOption = Annotated[
 def init(
     state: StateArgument,
     arms: Annotated[
-        list[str], typer.Option(help="Name of an arm; repeat the option for each arm.")
+        list[str],
+        typer.Option(
+            help="Name of an arm, one of the alternatives to choose from; repeat the option for "
+            "each arm."
+        ),
     ],
     step: Annotated[str, typer.Option(help="Length of a step, such as 15min or 1h.")],
     seasons: Annotated[
         list[str] | None,
         typer.Option(
-            help="Length of a season, such as '1 day'; repeat the option for several, the main "
-            "one first."
+            help="Length of a season, such as '1 day'; repeat the option for several seasons, the "
+            "main season first. Default: no season."
         ),
     ] = None,
     agent: Annotated[
@@ -69,12 +73,19 @@ def init(
         typer.Option(help="Time zone of times without an offset, such as Europe/Madrid."),
     ] = None,
     objective: ObjectiveOption = ObjectiveName.max,
-    explore: Annotated[float, typer.Option(help="Share of random choices, from 0 to 1.")] = 0.0,
+    explore: Annotated[
+        float, typer.Option(help="Share of the choices that are made at random, from 0 to 1.")
+    ] = 0.0,
     remember: Annotated[
-        int | None, typer.Option(help="Number of choices, and of rewards, that are stored.")
+        int | None,
+        typer.Option(help="Maximum number of choices, and of rewards, that the file stores."),
     ] = None,
     start: Annotated[
-        str | None, typer.Option(help="First time; default: the time of the first choice.")
+        str | None,
+        typer.Option(
+            help="Earliest time of choices and rewards; default: the time of the first choice or "
+            "of the first learned reward."
+        ),
     ] = None,
 ) -> None:
     """Create a decider and its file."""
@@ -96,11 +107,15 @@ def init(
         **options_set(remember=remember),
     )
     decider.save(state)
-    say(f"Created {state}: {', '.join(decider.arms)}, every {decider.settings['step']}")
+    say(
+        f"Created {state} with steps of {decider.settings['step']} and the arms "
+        f"{', '.join(decider.arms)}"
+    )
     file = shlex.quote(str(state))
     say_prose(
-        f"Next: periodic-gp decide learn {file} TABLE if you have past rewards; then ask {file}, "
-        f"and tell {file} ID REWARD when the reward is known."
+        f"Next: if you have past rewards, run 'periodic-gp decide learn {file} TABLE'. Then run "
+        f"'periodic-gp decide ask {file}' for each choice, and 'periodic-gp decide tell {file} ID "
+        "REWARD' when its reward is known."
     )
 
 
@@ -132,7 +147,11 @@ def ask(
 def tell(
     state: StateArgument,
     choice: Annotated[
-        str, typer.Argument(metavar="ID", help="Id printed by 'ask'; 'open' lists the ids.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="Id of the choice, as printed by 'ask'; 'open' lists the ids of open choices.",
+        ),
     ],
     reward: Annotated[
         float, typer.Argument(metavar="REWARD", help="Reward of the choice, a number.")
@@ -144,7 +163,7 @@ def tell(
 
     with Decider.opened(state, agent=agent) as decider:
         decider.tell(choice, reward)
-    say(f"Learned the reward {reward:g} of {choice}")
+    say(f"Learned the reward {reward:g} of choice {choice}")
 
 
 @app.command("open")
@@ -166,7 +185,11 @@ def list_open(state: StateArgument, agent: AgentOption = None, as_json: JsonOpti
 def learn(
     state: StateArgument,
     table: Annotated[
-        Path, typer.Argument(help="Table of all arms, or a log: .csv, .tsv, .txt or .parquet.")
+        Path,
+        typer.Argument(
+            help="Table with the rewards of all arms, or log of choices: a .csv, .tsv, .txt or "
+            ".parquet file."
+        ),
     ],
     agent: AgentOption = None,
     time_column: TimeColumnOption = None,
@@ -182,13 +205,14 @@ def learn(
     again: Annotated[
         bool,
         typer.Option(
-            "--again", help="Count rewards that are already known instead of skipping them."
+            "--again",
+            help="Learn again from rewards that are already known, instead of skipping them.",
         ),
     ] = False,
 ) -> None:
-    """Learn from a table of all arms, wide or long, or from a log of choices.
+    """Learn from a table with the rewards of all arms, wide or long, or from a log of choices.
 
-    Rewards that are already known are skipped, so that a growing table can be learned repeatedly.
+    Rewards that are already known are skipped, so you can learn from a growing table repeatedly.
     """
     from evaluation.console import Reporter
     from evaluation.runner import Progress
@@ -223,15 +247,17 @@ def plan(
     at: AtOption = None,
     steps: Annotated[int, typer.Option(help="Number of steps to plan.")] = 24,
     csv: Annotated[
-        Path | None, typer.Option(help="CSV file for the plan, instead of printing it.")
+        Path | None,
+        typer.Option(help="CSV file to which the plan is written instead of being printed."),
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="File for a figure of the plan.")] = None,
     agent: AgentOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Show the choices from a time on if no further rewards arrived; the decider stays unchanged.
+    """Show the choices that the decider would make if no further rewards arrived.
 
-    Steps marked as a trial explore: another arm has a higher expected reward.
+    The decider stays unchanged. A step is marked as a trial if another arm has a higher expected
+    reward, so that the arm of the step is chosen to learn about it.
     """
     from periodic_decisions.decider.decider import Decider
 
@@ -244,10 +270,10 @@ def plan(
         say(result.text())
     else:
         write(csv, result.table.to_csv(index=False).encode())
-        say(f"Wrote {len(result):,} steps into {csv}")
+        say(f"Wrote {len(result):,} steps to {csv}")
     if picture is not None:
         save_picture(result.plot(), picture)
-        say(f"Wrote the figure into {picture}")
+        say(f"Wrote the figure to {picture}")
     for note in result.notes:
         say_prose(note)
 
@@ -255,11 +281,11 @@ def plan(
 @app.command("log")
 def write_log(
     state: StateArgument,
-    out: Annotated[Path, typer.Argument(help="The CSV file to write.")],
+    out: Annotated[Path, typer.Argument(help="CSV file to write.")],
     agent: AgentOption = None,
     overwrite: OverwriteOption = False,
 ) -> None:
-    """Write all stored choices with their rewards, probabilities and ids."""
+    """Write all stored choices to a CSV file, with their rewards, probabilities and ids."""
     from periodic_decisions.decider.decider import Decider
 
     _check_free(out, overwrite)
@@ -267,16 +293,16 @@ def write_log(
     decider.export_log(out)
     waiting = len(decider.open_choices)
     unknown = "1 reward is" if waiting == 1 else f"{waiting:,} rewards are"
-    say(f"Wrote the log into {out}; {unknown} not known yet")
+    say(f"Wrote the log to {out}; {unknown} not known yet")
 
 
 @app.command("add-arm")
 def add_arm(
     state: StateArgument,
-    arm: Annotated[str, typer.Argument(help="New or retired arm.")],
+    arm: Annotated[str, typer.Argument(help="Name of the new or retired arm.")],
     agent: AgentOption = None,
 ) -> None:
-    """Add a new arm, or a retired one."""
+    """Add a new arm, or make a retired arm available again."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:
@@ -287,10 +313,10 @@ def add_arm(
 @app.command("retire-arm")
 def retire_arm(
     state: StateArgument,
-    arm: Annotated[str, typer.Argument(help="Arm to retire.")],
+    arm: Annotated[str, typer.Argument(help="Name of the arm to retire.")],
     agent: AgentOption = None,
 ) -> None:
-    """Retire an arm; rewards of its past choices can still be reported."""
+    """Stop choosing an arm; rewards of its past choices can still be reported."""
     from periodic_decisions.decider.decider import Decider
 
     with Decider.opened(state, agent=agent) as decider:

@@ -25,14 +25,15 @@ from periodic_decisions.cli.options import (
     say_table,
 )
 
-if TYPE_CHECKING:  # pandas and SciPy are too slow for a help text
+if TYPE_CHECKING:  # importing pandas and SciPy would slow down the help text
     from periodic_decisions.logs.evaluate import Estimate, OffPolicy
 
 HEADER = ("policy", "estimator", "value per step", "95 % interval", "effective rows", "no overlap")
 LEGEND = (
-    "Effective rows: number of equally weighted rows with the same precision. No overlap: share "
-    "of the steps in which the policy takes an arm that the log never chose at that phase of the "
-    "season; with logged probabilities, only if chance does not explain it."
+    "Effective rows: the number of equally weighted rows that would give the same precision. No "
+    "overlap: the share of the steps at which the policy chooses an arm that the log never chose "
+    "at that phase of the season. If probabilities were logged, an arm counts as never chosen only "
+    "if chance does not explain its absence."
 )
 
 
@@ -40,67 +41,75 @@ def evaluate_log(
     file: Annotated[
         Path,
         typer.Argument(
-            help="The log: a long table of time, arm, reward and, if known, probability."
+            help="Log of decisions: a table with the columns time, arm, reward and, if known, "
+            "probability."
         ),
     ],
     policy: Annotated[
         list[str] | None,
         typer.Option(
             help='Policy to evaluate: "arm:NAME", "schedule:FILE.csv", "best-per-phase" or '
-            '"agent:NAME"; repeat the option for several.'
+            '"agent:NAME"; repeat the option for several policies.'
         ),
     ] = None,
     estimator: Annotated[
         list[str] | None,
         typer.Option(
-            help="Estimator: dr (doubly robust, the default), sndr, ips, snips, or dm (direct "
-            "method, the model alone); repeat the option for several. Agents are replayed."
+            help="Estimator: dr (doubly robust, the default), sndr (self-normalised dr), ips "
+            "(inverse probability weighting), snips (self-normalised ips), or dm (direct method: "
+            "only the model); repeat the option for several estimators. Agents are always replayed."
         ),
     ] = None,
     period: Annotated[
         float | None,
-        typer.Option(help="Period in steps; default: a day, if times are dates."),
+        typer.Option(help="Length of a season in steps; default: a day, if the times are dates."),
     ] = None,
     phases: Annotated[
         int | None,
-        typer.Option(help="Number of phases of a season; default: one per step."),
+        typer.Option(help="Number of phases of a season; default: one phase per step."),
     ] = None,
     block_seasons: Annotated[
         int,
-        typer.Option(help="Minimum number of whole seasons in a block of the jackknife intervals."),
+        typer.Option(
+            help="Minimum number of whole seasons in a block. Intervals are computed by leaving "
+            "out one block at a time (jackknife)."
+        ),
     ] = 1,
     partial: Annotated[
         bool,
         typer.Option(
-            "--partial", help="Estimate for the steps that the log supports, if not all do."
+            "--partial",
+            help="If the log does not support all steps, estimate only for the supported steps.",
         ),
     ] = False,
     estimate_probabilities: Annotated[
         bool,
         typer.Option(
             "--estimate-probabilities",
-            help="Estimate probabilities by shares in phases even if they are logged.",
+            help="Estimate probabilities by the share of each arm in each phase, even if they are "
+            "logged.",
         ),
     ] = False,
     clip: Annotated[
-        float | None, typer.Option(help="Upper limit of the weights; default: no limit.")
+        float | None, typer.Option(help="Upper limit of the weights of rows; default: no limit.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of replayed agents.")] = 0,
     step: Annotated[
         str | None,
-        typer.Option(help="Length of a step to which times are rounded down, such as 1h."),
+        typer.Option(help="Length of a step, such as 1h; times are rounded down to whole steps."),
     ] = None,
     time_column: TimeColumnOption = None,
     arm_column: ArmColumnOption = None,
     reward_column: RewardColumnOption = None,
     probability_column: Annotated[
-        str | None, typer.Option(help="Name of the column of probabilities.")
+        str | None, typer.Option(help="Name of the column with the probabilities.")
     ] = None,
     context: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of the context; repeat the option for several. Default: all numeric "
-            "columns without another role."
+            help="Name of a column with a context, a number that was known before the choice; "
+            "repeat the option for several columns. Default: all numeric columns without another "
+            "role."
         ),
     ] = None,
     time_format: TimeFormatOption = None,
@@ -116,7 +125,7 @@ def evaluate_log(
 ) -> None:
     """Evaluate policies from a log of decisions that another policy made.
 
-    Policies that the log cannot evaluate are reported as an error. Without a policy, the log is
+    Policies that the log cannot evaluate are reported as an error. Without --policy, the log is
     described.
     """
     from agents import AgentSpec
@@ -154,7 +163,7 @@ def evaluate_log(
     if length is None:
         raise CommandError(
             "missing-argument",
-            "--period must be given, the length of a season in steps, such as 24",
+            "--period is required: give the length of a season in steps, such as 24",
         )
     off_policy = OffPolicy(
         log=log,
@@ -167,9 +176,10 @@ def evaluate_log(
     )
     if not as_json:
         for line in describe(log, off_policy.seasons):
-            (say if "  " in line else say_prose)(line)  # tables have columns
+            # Lines with two spaces belong to aligned tables, which must not be wrapped.
+            (say if "  " in line else say_prose)(line)
         if period is None:
-            say("\nNo period was given: assuming a day.")
+            say("\nNo period was given: a season of one day is assumed.")
     if policies or as_json:
         _answer(off_policy, policies, estimators, seed, as_json)
 
@@ -178,12 +188,13 @@ def _require_log(file: Path, as_log: bool | None, columns: dict[str, str | None]
     from periodic_decisions.tables.roles import detect_kind
 
     has_log, why = (True, "") if as_log else detect_kind(file, **columns)
-    # A file that cannot be read is reported by reading it.
+    # If the file cannot be read, reading it below reports the reason.
     if as_log is False or (not has_log and why.startswith(("at ", "it is a wide"))):
         raise CommandError(
             "not-a-log",
-            f"{file.name!r} is a table of rewards, not a log: describe it with periodic-gp data "
-            f"check {shlex.quote(str(file))}, or force reading as a log with --log",
+            f"{file.name!r} is a table with the rewards of all arms, not a log of decisions: "
+            f"describe it with periodic-gp data check {shlex.quote(str(file))}, or read it as a "
+            "log with --log",
         )
 
 
@@ -237,7 +248,7 @@ def _row(one: Estimate) -> tuple[str, ...]:
 
 
 def _plain(one: Estimate) -> dict[str, Any]:
-    """Return an estimate for JSON."""
+    """Return an estimate as plain data for JSON."""
     return {
         "policy": one.policy,
         "estimator": one.estimator,

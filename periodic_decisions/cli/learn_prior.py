@@ -1,4 +1,4 @@
-"""The command ``learn-prior``: a prior from measurements, for ``auto-gp-ucb:prior=FILE``."""
+"""The command ``learn-prior``, which learns a prior for ``auto-gp-ucb:prior=FILE``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from periodic_decisions.cli.options import (
 )
 
 MADRID = "madrid"
-MADRID_YEARS = "2016:2017"  # of the shipped prior
+MADRID_YEARS = "2016:2017"  # years of the shipped prior
 Learned = tuple[dict[str, Any], float, str]  # content of the file, seasons, first time
 
 
@@ -32,28 +32,36 @@ def learn_prior(
         str,
         typer.Argument(
             help="Table to learn from (.csv, .tsv, .txt or .parquet, long or wide), or madrid for "
-            "the imported measurements."
+            "the imported measurements of Madrid."
         ),
     ],
     out: Annotated[Path, typer.Option(help="JSON file to write.")],
     period: Annotated[
-        float | None, typer.Option(help="Length of the season in steps; 24 for madrid.")
+        float | None,
+        typer.Option(
+            help="Length of the season in steps; required for a table, always 24 for the Madrid "
+            "data."
+        ),
     ] = None,
     transform: Annotated[
         str | None,
         typer.Option(
-            help="Scale of the measurements: identity, sqrt, log1p, or auto (the default) for the "
-            "most likely of them."
+            help="Transformation of the measurements: identity, sqrt, log1p, or auto (the "
+            "default), which uses the most likely of the three."
         ),
     ] = None,
     years: Annotated[
         str | None,
-        typer.Option(help=f"Years of madrid, such as 2016,2018; default: {MADRID_YEARS}."),
+        typer.Option(
+            help="Years of the Madrid data, such as 2016,2018 or 2016:2018 (2016 to 2018); "
+            f"default: {MADRID_YEARS}."
+        ),
     ] = None,
     arm_features: Annotated[
         Path | None,
         typer.Option(
-            help="Table of the arms' coordinates, which match them to the arms of a world."
+            help="Table with the coordinates of the arms, by which the arms of a world are matched "
+            "with the prior. Default: arms are matched by their order."
         ),
     ] = None,
     start: Annotated[
@@ -71,7 +79,7 @@ def learn_prior(
     separator: SeparatorOption = None,
     decimal: DecimalOption = None,
 ) -> None:
-    """Learn a prior for auto-gp-ucb from measurements: profiles, covariances, persistence."""
+    """Learn a prior for auto-gp-ucb from past measurements of the arms."""
     options = options_set(
         period=period,
         transform=transform,
@@ -91,7 +99,8 @@ def learn_prior(
     if table != MADRID and years is not None:
         raise CommandError(
             "conflicting-options",
-            "--years is for madrid: select rows of a table with --start and --steps",
+            "--years applies only to the Madrid data: select rows of a table with --start and "
+            "--steps",
         )
     madrid = table == MADRID
     learned = _madrid(years or MADRID_YEARS, options) if madrid else _table(Path(table), **options)
@@ -104,19 +113,20 @@ def _madrid(years: str, options: dict[str, Any]) -> Learned:
     if options.pop("period", MADRID_HOURS) != MADRID_HOURS:
         raise CommandError(
             "conflicting-options",
-            f"the season of madrid has {MADRID_HOURS} steps: leave out --period",
+            f"the season of the Madrid data has {MADRID_HOURS} steps: remove --period",
         )
     for option in options:
         raise CommandError(
             "conflicting-options",
-            f"--{option.replace('_', '-')} is for tables: leave it out with madrid",
+            f"--{option.replace('_', '-')} applies only to tables: remove it when learning from "
+            "the Madrid data",
         )
     first, colon, last = years.partition(":")
     try:
         numbers = range(int(first), int(last) + 1) if colon else sorted(map(int, years.split(",")))
     except ValueError:
         raise CommandError(
-            "invalid-years", f"--years must be like 2016:2017 or 2016,2018, got {years!r}"
+            "invalid-years", f"--years must have the form 2016:2017 or 2016,2018, got {years!r}"
         ) from None
     if not numbers:
         raise CommandError(
@@ -158,8 +168,8 @@ def _table(
     if period is None:
         raise CommandError(
             "missing-argument",
-            "--period must be given, the length of the season in steps of the table: "
-            f"'periodic-gp data check {file}' estimates it",
+            "--period is required for a table: give the length of the season in steps, which "
+            f"'periodic-gp data check {file}' estimates",
         )
     content = learn(
         [table.values],
@@ -180,14 +190,17 @@ def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> N
     if len(data) > MAX_BYTES:
         raise CommandError(
             "file-too-large",
-            f"the prior would have {len(data):,} bytes, and agents read at most {MAX_BYTES:,}: "
-            "learn from fewer arms, or a shorter season",
+            f"the prior would have {len(data):,} bytes, but agents read at most {MAX_BYTES:,}: "
+            "learn from fewer arms, or give a shorter season",
         )
     write(path, data)
     arms, period = len(content["profile"][0]), content["period"]
     say(
-        f"Learned from {seasons:,.4g} seasons of {period:g} steps: {arms} arms, "
-        f"on the scale {content['transform']}."
+        f"Learned from {seasons:,.4g} seasons of {period:g} steps, for {arms} arms, with the "
+        f"transformation {content['transform']}."
     )
     say(f"Wrote {path}: {len(data):,} bytes.")
-    say(f"Use it as auto-gp-ucb:prior={path}, in windows that start at the phase of {begin}.")
+    say(
+        f"Use the prior as auto-gp-ucb:prior={path}. Its season begins at {begin}: start windows "
+        "at the same phase of the season."
+    )

@@ -1,4 +1,4 @@
-"""Options and helpers shared by the commands that read a user's table."""
+"""Options and functions that are shared by the commands that read a user's table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.console import say
 
 TableArgument = Annotated[
     Path,
-    typer.Argument(help="Table to read: .csv, .tsv, .txt or .parquet, long or wide."),
+    typer.Argument(help="Table to read: a .csv, .tsv, .txt or .parquet file, long or wide."),
 ]
 
 
@@ -27,42 +27,60 @@ class ObjectiveName(str, Enum):
 
 
 ObjectiveOption = Annotated[
-    ObjectiveName, typer.Option(help="max if larger values are better, min if smaller values are.")
+    ObjectiveName,
+    typer.Option(help="max if larger values are better, min if smaller values are better."),
 ]
 PeriodOption = Annotated[
     list[float] | None,
     typer.Option(
         min=2.0,
-        help="Season in steps; repeat the option for several, the main one first. Default: the "
-        "detected seasons.",
+        help="Length of a season in steps; repeat the option for several seasons, the main season "
+        "first. Default: the detected seasons.",
     ),
 ]
-TimeColumnOption = Annotated[str | None, typer.Option(help="Name of the column of times.")]
+TimeColumnOption = Annotated[str | None, typer.Option(help="Name of the column with the times.")]
 ArmColumnOption = Annotated[
-    str | None, typer.Option(help="Name of the column of arms in a long table.")
+    str | None, typer.Option(help="Name of the column with the arms in a long table.")
 ]
 RewardColumnOption = Annotated[
-    str | None, typer.Option(help="Name of the column of rewards in a long table.")
+    str | None, typer.Option(help="Name of the column with the rewards in a long table.")
 ]
 ArmsOption = Annotated[
     list[str] | None,
-    typer.Option(help="Arm to use; repeat the option for several arms."),
+    typer.Option(help="Arm to use; repeat the option for several arms. Default: all arms."),
 ]
 TimeFormatOption = Annotated[
-    str | None, typer.Option(help="Format of the times, for example %d.%m.%Y %H:%M.")
+    str | None,
+    typer.Option(help="Format of the times, such as %d.%m.%Y %H:%M. Default: the detected format."),
 ]
 DuplicatesOption = Annotated[
     str | None,
-    typer.Option(help="Treatment of repeated values: mean averages them; the default is an error."),
+    typer.Option(
+        help="Treatment of different values for the same arm and time: mean averages them; error, "
+        "the default, rejects the table."
+    ),
 ]
-SeparatorOption = Annotated[str | None, typer.Option(help="Separator of the fields of a CSV file.")]
-DecimalOption = Annotated[str | None, typer.Option(help="Decimal mark of a CSV file.")]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Separator of the fields of a CSV file: a comma, semicolon or tab. Default: the "
+        "detected separator."
+    ),
+]
+DecimalOption = Annotated[
+    str | None,
+    typer.Option(help="Decimal mark of a CSV file, point or comma. Default: the detected mark."),
+]
 EncodingOption = Annotated[
-    str | None, typer.Option(help="Encoding of a CSV file, for example cp1252.")
+    str | None,
+    typer.Option(help="Encoding of a CSV file, such as cp1252. Default: the detected encoding."),
 ]
 NaValuesOption = Annotated[
     list[str] | None,
-    typer.Option(help="Word or number for missing values; repeat the option for several."),
+    typer.Option(
+        help="Word or number that marks missing values, in addition to common words such as NaN; "
+        "repeat the option for several words."
+    ),
 ]
 TimezoneOption = Annotated[
     str | None,
@@ -73,11 +91,12 @@ AsLogOption = Annotated[
     typer.Option(
         "--log/--table",
         help="Read the file as a log of decisions, or as a table with the rewards of all arms. "
-        "Default: a log if only one arm has a reward at most times.",
+        "Default: a log if the file has probabilities of choices, or if usually only one arm has "
+        "a reward at a time.",
     ),
 ]
 
-_ARGUMENTS = re.compile(  # arguments of readers and deciders that are options of commands
+_ARGUMENTS = re.compile(  # Python arguments that are also options of commands
     r"(?<![-\w])(?:(time_column|arm_column|reward_column|time_format|na_values|probability_column"
     r"|context_columns)\b|(arms|duplicates|separator|decimal|encoding|timezone|start|agent)(?==))=?"
     r"(\[[^]]*\])?"
@@ -115,14 +134,17 @@ def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
     has_log, why = (False, "") if as_log is False else detect_kind(file, **reading)
     if not (as_log or has_log):
         return False
-    say(f"This is a log of decisions, not a table of all rewards{f' ({why})' if has_log else ''}.")
-    say(f"Describe it with: periodic-gp data log {shlex.quote(str(file))}")
-    say("If it has the rewards of all arms, pass --table.")
+    say(
+        "This is a log of decisions, not a table with the rewards of all arms"
+        f"{f' ({why})' if has_log else ''}."
+    )
+    say(f"Describe the log with: periodic-gp data log {shlex.quote(str(file))}")
+    say("If the file is a table with the rewards of all arms, pass --table.")
     return True
 
 
 def say_table(rows: Sequence[Sequence[str]], words: int = 1) -> None:
-    """Print aligned columns: the first ``words`` ones to the left, others to the right."""
+    """Print columns, the first ``words`` of them aligned to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

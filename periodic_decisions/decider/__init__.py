@@ -1,1 +1,1 @@
-"""Decisions in production by any agent, with named arms, calendar times and one state file."""
+"""Decisions in production by any agent, with named arms, calendar times and a single file."""

@@ -1,4 +1,4 @@
-"""A decider: an agent with named arms, calendar times, and rewards in their own units."""
+"""Decider: an agent that uses named arms, calendar times, and rewards in the user's unit."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ if TYPE_CHECKING:  # importing pandas takes half a second, and few methods need 
 
     from periodic_decisions.decider.plan import Plan
 
-LEFT_WHEN_FULL = 0.75  # share of the events kept by a trim; trimming one by one is slow
+LEFT_WHEN_FULL = 0.75  # share of the events that a trim keeps: removing them singly is slow
 MAX_PLANNED = 10_000
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A choice of a decider.
+    """Choice of a decider.
 
     Attributes:
         id: Identifier with which the reward is reported.
         time: Time of the choice, in the time zone of the decider.
         arm: The chosen arm.
         expected: Expected mean reward; None if the agent has no belief.
-        interval: 95 % interval of the mean reward; None if the agent has no belief.
+        interval: 95 % interval of the expected mean reward; None if the agent has no belief.
         probability: Probability with which the arm was chosen; None if unknown.
     """
 
@@ -62,26 +62,28 @@ class Choice:
 class Decider:
     """Agent in production that repeatedly chooses one of several arms and learns from the rewards.
 
-    Rewards may arrive late, in any order, or never. Several choices may be open at once, even for
-    the same time. All times within a step are equivalent.
+    Rewards may arrive late, in any order, or never. Several choices may wait for their rewards,
+    even choices for the same time. All times within a step are equivalent.
 
     Args:
         arms: Names of at least two arms.
         step: Length of a step, such as "15 min" or "1h".
-        seasons: Lengths of the seasons, such as ["1 day", "1 week"], the main one first; empty by
-            default.
+        seasons: Lengths of the seasons, such as ["1 day", "1 week"], the main season first; empty
+            by default.
         agent: Agent for finitely many arms, with settings after a colon.
         timezone: Time zone of times without an offset, such as "Europe/Madrid". Days and weeks
             follow its wall clock.
         objective: "max", or "min" if rewards are costs.
         explore: Share of choices that are drawn uniformly at random.
-        start: First time; by default that of the first choice or of the first learned reward.
-        remember: Number of the newest choices in the log, and of the newest rewards that are
-            learned again when arms change.
+        start: Earliest time of choices and rewards; by default the time of the first choice or of
+            the first learned reward.
+        remember: Maximum number of stored choices, and of stored rewards; the newest are kept. When
+            arms change, a new agent learns from the stored rewards.
         seed: Seed of all random numbers.
 
     Raises:
-        DeciderError: If an argument is invalid. All methods raise it, too, and then change nothing.
+        DeciderError: If an argument is invalid. If a method raises this error, the decider stays
+            unchanged.
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class Decider:
         self._journal = Journal(remember)
         self._origin: datetime | None = None
         self._first, self._generation = 0, 0
-        # Independent of the agents' generators, whose seeds have the generation as second word.
+        # Agents have the seeds [seed, generation], so this generator is independent of theirs.
         self._explorer = np.random.default_rng([seed, 2**32])
         self._learner = Learner(self._spec, self._settings, len(self._arms))
         if start is not None:
@@ -122,7 +124,7 @@ class Decider:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The arms that can be chosen now."""
+        """Available arms, without retired arms."""
         return tuple(self._arms)
 
     @property
@@ -132,21 +134,21 @@ class Decider:
 
     @property
     def open_choices(self) -> tuple[str, ...]:
-        """Ids of the choices without a reward, the oldest first; see ``log``."""
+        """Ids of the choices whose reward is unknown, the oldest first; see ``log``."""
         return tuple(choice.id for choice in self._journal if choice.is_open)
 
     def choose(self, at: Any = None) -> Choice:
         """Choose an arm.
 
         Args:
-            at: Time as text, datetime or Timestamp; by default now.
+            at: Time as text, datetime or Timestamp; by default the current time.
         """
         moment = self._moment(at)
         step = self._step_of(moment)
         best, is_certain = self._learner.act(step)
         self._begin(moment)
         self._note((step, ASKED, math.nan))
-        # Both numbers are always drawn, so that the stream does not depend on earlier choices.
+        # Both numbers are always drawn, so that later draws do not depend on earlier choices.
         share, draw = self._settings.explore, self._explorer.random()
         random_arm = int(self._explorer.integers(len(self._arms)))
         arm = random_arm if draw < share else best
@@ -164,11 +166,11 @@ class Decider:
         return Choice(choice.id, moment, self._arms[arm], mean, (low, high), known)
 
     def tell(self, choice: str, reward: float) -> None:
-        """Report the reward of a choice, once.
+        """Report the reward of a choice; a choice has only one reward.
 
         Args:
             choice: Id of the choice.
-            reward: A finite number; more is better, unless the objective is "min".
+            reward: Finite number; larger is better, unless the objective is "min".
         """
         opened = self._journal.open_choice(choice)
         value = checked_reward(reward)
@@ -189,15 +191,16 @@ class Decider:
         """Learn from a table and return the number of new rewards.
 
         The agent is created again and receives all stored rewards in order of time. Rewards that
-        are already known (the same step, arm and reward) are skipped with a warning, so that a
-        growing table can be learned repeatedly.
+        are already known (the same step, arm and reward) are skipped with a warning, so that the
+        decider can learn from a growing table repeatedly.
 
         Args:
-            source: Table of all arms (wide or long) or log (time, arm, reward and optional
-                columns), as a DataFrame or a path to a CSV or Parquet file. Only the newest
-                ``remember`` rewards are used.
-            again: Count known rewards again instead of skipping them.
-            on_progress: Callback that receives the number of processed rewards, and of all.
+            source: Table with the rewards of all arms (wide or long), or log of choices (time, arm,
+                reward and optional columns), as a DataFrame or a path to a CSV or Parquet file.
+                Only the newest ``remember`` rewards are used.
+            again: Learn again from known rewards instead of skipping them.
+            on_progress: Callback that receives the number of processed rewards and their total
+                number.
             reading: Options for reading the table: ``time_column``, ``arm_column``,
                 ``reward_column``, ``time_format``, ``separator``, ``decimal``, ``encoding``,
                 ``na_values``, ``arms``, ``duplicates``, as for ``read_series``.
@@ -220,12 +223,12 @@ class Decider:
         return len(new)
 
     def plan(self, at: Any = None, *, steps: int = 24) -> Plan:
-        """Return the choices from a time on if no further rewards arrived.
+        """Return the choices that the decider would make if no further rewards arrived.
 
         The decider is not changed.
 
         Args:
-            at: The first time; by default now.
+            at: Time of the first choice; by default the current time.
             steps: Number of steps.
         """
         from periodic_decisions.decider.plan import make_plan
@@ -240,14 +243,14 @@ class Decider:
         return make_plan(self._settings, self.arms, self._learner.copied(), times, numbers, rewards)
 
     def add_arm(self, arm: str) -> None:
-        """Add a new or a retired arm.
+        """Add a new arm, or make a retired arm available again.
 
         The agent is created again and receives all stored rewards in order of time.
         """
         if checked_arm(arm) in self._arms:
             raise DeciderError("repeated-names", f"the arm {arm!r} already exists")
         if len(self._arms) >= MAX_ARMS:
-            raise DeciderError("too-many-arms", f"a decider has at most {MAX_ARMS:,} arms")
+            raise DeciderError("too-many-arms", f"a decider must have at most {MAX_ARMS:,} arms")
         self._rebuild([*self._arms, arm])
 
     def retire_arm(self, arm: str) -> None:
@@ -267,7 +270,7 @@ class Decider:
 
     @property
     def log(self) -> pd.DataFrame:
-        """Stored choices: time, arm, reward, probability and id of the choice.
+        """Stored choices, with the columns time, arm, reward, probability and id of the choice.
 
         Unknown rewards and probabilities are NaN.
         """
@@ -283,7 +286,7 @@ class Decider:
         return table.astype({"reward": np.float64, "probability": np.float64})
 
     def export_log(self, path: str | Path) -> None:
-        """Write the log into a CSV file; unknown values are empty."""
+        """Write the log to a CSV file; unknown values are empty."""
         from periodic_envs.files import write_atomically
 
         try:
@@ -295,18 +298,19 @@ class Decider:
             ) from error
 
     def save(self, path: str | Path) -> None:
-        """Write the decider into one file, atomically."""
-        place = Path(path).resolve()  # a symbolic link has no lock of its own
+        """Write the decider to a single file atomically."""
+        place = Path(path).resolve()  # all symbolic links to a file share its lock
         with state.locked(place):
             self._write(place)
 
     @classmethod
     def load(cls, path: str | Path, *, agent: str | None = None) -> Decider:
-        """Return a saved decider, which continues exactly where it was saved.
+        """Return a saved decider, which continues exactly from its saved state.
 
         Args:
-            path: The file.
-            agent: The agent, if it is not registered: files cannot name modules to import.
+            path: Path of the file.
+            agent: Agent of the decider, required if it is not registered: for safety, a file cannot
+                cause a module to be imported.
         """
         made = cls.__new__(cls)
         with state.opened(Path(path)) as (header, arrays):
@@ -316,12 +320,12 @@ class Decider:
     @classmethod
     @contextlib.contextmanager
     def opened(cls, path: str | Path, *, agent: str | None = None) -> Iterator[Decider]:
-        """Lock a saved decider for use, and save it at the end.
+        """Lock and load a saved decider, yield it, and save it at the end.
 
-        After an error the file stays unchanged. Arguments are those of ``load``.
+        After an error, the file stays unchanged. The arguments are those of ``load``.
         """
         place = Path(path).resolve()
-        state.check_exists(place)  # otherwise a lock would be created without a decider
+        state.check_exists(place)  # otherwise a lock would be created for a missing file
         with state.locked(place):
             decider = cls.load(place, agent=agent)
             yield decider
@@ -332,7 +336,7 @@ class Decider:
         return clock.moment(datetime.now(clock.zone).replace(microsecond=0) if at is None else at)
 
     def _begin(self, moment: datetime) -> None:
-        """Set the origin of the steps, unless it is set."""
+        """Set the origin of the steps, unless it is already set."""
         if self._origin is None:
             clock = self._settings.clock
             self._origin = clock.origin(moment)
@@ -346,14 +350,14 @@ class Decider:
             start = self._origin + self._first * clock.step
             raise DeciderError(
                 "before-start",
-                f"{moment} is before the start, {start}"
+                f"{moment} is before the start of the decider, {start}"
                 f"{'' if clock.on_the_wall else ' in UTC'}: create the decider with an earlier "
                 "start=..., or learn older rewards before the first choice",
             )
         return step
 
     def _unknown(self, events: list[Event]) -> list[Event]:
-        """Return the rewards that are not stored, and warn about the others."""
+        """Return the rewards that are not stored yet, and warn about the others."""
         known, new = Counter(self._journal.events), []
         for event in events:
             known[event] -= 1
@@ -361,20 +365,20 @@ class Decider:
                 new.append(event)
         if len(new) < len(events):
             warnings.warn(
-                f"{len(events) - len(new):,} of {len(events):,} rewards (the same step, arm and "
-                "reward) are already known and were skipped; again=True counts them again",
+                f"skipped {len(events) - len(new):,} of {len(events):,} rewards, which are already "
+                "known (the same step, arm and reward): pass again=True to learn from them again",
                 stacklevel=3,
             )
         return new
 
     def _note(self, event: Event) -> None:
-        """Store an event; requests for a choice are needed only if the agent has to be replayed."""
+        """Store an event; requests for a choice are stored only if the agent must be replayed."""
         replayed = not self._learner.can_be_saved
         if event[1] == ASKED and not replayed:
             return
         self._journal.events.append(event)
         if self._journal.is_full and replayed:
-            # After loading, an agent sees the stored events only; trim this one's past likewise.
+            # Loading replays only the stored events, so this agent must also forget the others.
             self._rebuild(self._arms, share=LEFT_WHEN_FULL)
         elif self._journal.is_full:
             self._journal.events = self._journal.rewards(share=LEFT_WHEN_FULL)
@@ -387,7 +391,7 @@ class Decider:
         share: float = 1.0,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        """Create a new agent and replay the stored rewards, and more, in order of time."""
+        """Create a new agent and replay the stored rewards, with ``more``, in order of time."""
         names = [*self._names, *(name for name in arms if name not in self._names)]
         generation, events = self._generation + 1, self._journal.rewards(more, share)
         learner = Learner(self._spec, self._settings, len(arms), generation=generation)
@@ -417,7 +421,7 @@ class Decider:
         self._arms = checked_arms(header["arms"])
         self._names = [checked_arm(name) for name in header["names"]]
         if not set(self._arms) <= set(self._names) or len(set(self._names)) < len(self._names):
-            raise DeciderError("damaged-file", "its arms are inconsistent")
+            raise DeciderError("damaged-file", "its lists of arms are inconsistent")
         origin, n_arms = header["origin"], len(self._arms)
         self._origin = None if origin is None else datetime.fromisoformat(origin)
         self._first, self._generation = int(header["first"]), int(header["generation"])
@@ -434,7 +438,7 @@ class Decider:
 
 
 def _seen(events: Iterable[Event], names: list[str], arms: list[str]) -> list[Event]:
-    """Return the events with arms numbered as in ``arms``, without retired arms."""
+    """Return the events of available arms, numbered by their position in ``arms``."""
     places = {names.index(name): i for i, name in enumerate(arms)} | {ASKED: ASKED}
     return [(step, places[arm], reward) for step, arm, reward in events if arm in places]
 
@@ -443,19 +447,18 @@ def _spec(agent: str) -> AgentSpec:
     try:
         return AgentSpec.parse(agent)
     except UnknownAgentError as error:
-        sentence, known, _ = str(error).partition("; known are ")  # too long a list
-        hint = "; 'periodic-gp agents' lists the available agents" if known else ""
-        raise DeciderError(error.code, sentence + hint) from None
+        raise DeciderError(error.code, str(error)) from None
 
 
 def _registered(agent: str) -> AgentSpec:
-    """Return the agent that a file names, if it is registered: others would import modules."""
+    """Return the agent that a file names; raise an error if using it would import a module."""
     known = names()
     if agent in known:
         return AgentSpec(agent)
     if agent.partition(":")[0] not in known:
         raise DeciderError(
             "unregistered-agent",
-            f"it was created with {agent!r}, which is not registered: pass agent={agent!r} again",
+            f"its agent {agent!r} is not registered, so it must be named again: pass "
+            f"agent={agent!r}",
         )
     return AgentSpec.parse(agent)

@@ -1,4 +1,4 @@
-"""Past rewards for a decider, from a wide or long table, or from a log."""
+"""Reader of past rewards for a decider, from a wide table, a long table or a log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from periodic_decisions.tables.roles import Roles, find_roles
 from periodic_decisions.tables.series import DUPLICATES
 from periodic_envs.data.errors import DataError
 
-MIN_SHARE_ALONE = 0.5  # least share of a log's times at which only one arm has a reward
+MIN_SHARE_ALONE = 0.5  # in a log, more than this share of times have a single arm
 PLACE = ["time", "arm"]
 
 
@@ -45,15 +45,15 @@ def read_rewards(
     arms: Sequence[str] | None = None,
     duplicates: str = "error",
 ) -> list[tuple[datetime, str, float]]:
-    """Return the newest times, arms and rewards in order of time.
+    """Return the newest rewards with their times and arms, in order of time.
 
     Missing rewards and rewards of retired arms are left out. The options are those of
     ``read_series``. A warning names unused columns of a wide table, unless ``arms`` selects the
     columns.
 
     Raises:
-        DeciderError: If the table cannot be read, has arms that the decider does not know, or
-            different rewards for one time and arm.
+        DeciderError: If the table cannot be read, has arms that the decider does not know, or has
+            different rewards for the same time and arm.
     """
     if duplicates not in DUPLICATES:
         raise DeciderError(
@@ -92,7 +92,7 @@ def read_rewards(
     if len(newest) < len(rewards_found):
         warnings.warn(
             f"only the newest {len(newest):,} of {len(rewards_found):,} rewards are learned: "
-            "create the decider with a larger remember=... to learn more",
+            "create the decider with a larger remember=... to learn from more rewards",
             stacklevel=3,
         )
     moments = pd.DatetimeIndex(newest["time"]).floor("us").to_pydatetime()
@@ -111,9 +111,9 @@ def _find_roles(
     reward_column: str | None,
     **columns: str | None,
 ) -> Roles:
-    """Return the roles of the columns; columns named like arms are arms."""
+    """Return the roles of the columns; a column with the name of an arm has its rewards."""
     wide = [name for name in table.columns if name in names]
-    if not wide:  # a log written by a decider, possibly with more columns
+    if not wide:  # such as a log that a decider wrote, possibly with more columns
         arm_column = arm_column or ("arm" if "arm" in table.columns else None)
         reward_column = reward_column or ("reward" if "reward" in table.columns else None)
     return find_roles(
@@ -145,11 +145,12 @@ def _rewards(
 
 
 def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str) -> pd.DataFrame:
-    """Return each time and arm of a table once, and logs unchanged.
+    """Remove repeated rewards of an arm at a time from a table; return logs unchanged.
 
-    A log may contain several choices of one arm at one time. In a table, equal rewards are dropped
-    and different ones are averaged with ``duplicates="mean"``; those of the repeated hour when
-    clocks are set back are kept.
+    A log may contain several choices of the same arm at the same time. In a table, repeated rewards
+    are averaged if ``duplicates="mean"``. Otherwise equal rewards are dropped, and different
+    rewards raise an error. Only in the hour that is repeated when clocks are set back, different
+    rewards are kept.
     """
     alone = rewards.groupby("time")["arm"].nunique() == 1
     if not rewards.duplicated(PLACE).any() or alone.mean() > MIN_SHARE_ALONE:
@@ -172,8 +173,8 @@ def _refuse_unknown(arms: set[str], names: list[str], where: str, of: str) -> No
     for arm in sorted(arms - set(names))[:1]:
         raise DeciderError(
             "unknown-arm",
-            f"{where} has an unknown arm {arm!r}; the decider's arms are {', '.join(names[:20])}: "
-            f"add the arm to the decider, or remove it{of}",
+            f"{where} has the unknown arm {arm!r}: add this arm to the decider, whose arms are "
+            f"{', '.join(names[:20])}, or remove it{of}",
         )
 
 
@@ -183,8 +184,8 @@ def _warn_of_columns(table: RawTable, roles: Roles, arms: list[str]) -> None:
     if not (roles.arms and unused):
         return
     without = [repr(name) for name in arms if name not in roles.arms]
-    missing = f"; no column for {listed(without, 10)}" if without else ""
+    missing = f"; arms without a column: {listed(without, 10)}" if without else ""
     warnings.warn(
-        f"columns that are not arms of the decider are ignored: {listed(unused, 10)}{missing}",
+        f"ignored columns that are not arms of the decider: {listed(unused, 10)}{missing}",
         stacklevel=4,
     )

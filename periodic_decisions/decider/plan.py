@@ -1,4 +1,4 @@
-"""Plan of a decider: its choices for some steps ahead, as a table and a figure."""
+"""Plan of a decider: its choices at future steps, as a table and a figure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from periodic_decisions.decider.state import Learner
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TIE = 1e-9  # relative difference of expectations that is round-off
-MIN_REWARDS = 3  # least number of rewards in a mean that can contradict a belief
+TIE = 1e-9  # relative difference up to which expectations count as equal
+MIN_REWARDS = 3  # minimum number of rewards in a mean that is compared with a belief
 NOTE_WIDTH = 90
 
 
@@ -28,13 +28,13 @@ class Plan:
     """Planned choices of a decider.
 
     Attributes:
-        table: One row per step: time, arm, expected mean reward of the arm (``expected``) with its
-            95 % interval (``low``, ``high``), NaN if the agent has no belief; the mean of the arm's
-            past rewards at the same phase of the longest season (``mean_so_far``, NaN without such
-            rewards); and ``trial``, true if another arm has a higher expected reward and this one
-            is chosen to learn about it (NA if the agent has no belief).
+        table: Table with one row per step. The columns are ``time``; ``arm``; ``expected``, the
+            expected mean reward of the arm; ``low`` and ``high``, the 95 % interval of this mean;
+            ``mean_so_far``, the mean of the arm's past rewards at the same phase of the longest
+            season; and ``trial``, true if another arm has a higher expected reward, so that this
+            arm is chosen to learn about it. Unknown values are NaN (NA in ``trial``).
         arms: Available arms.
-        notes: Warnings, one sentence each.
+        notes: Warnings as text.
     """
 
     table: pd.DataFrame
@@ -56,13 +56,13 @@ class Plan:
         )
 
     def plot(self) -> Figure:
-        """Draw the arms and their expected rewards over time."""
+        """Draw the chosen arms and their expected rewards over time."""
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(10.0, 5.0), dpi=100, layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True)
-        times = self.table["time"].dt.tz_localize(None)  # the wall clock
+        times = self.table["time"].dt.tz_localize(None)  # wall-clock times
         rows = [self.arms.index(arm) for arm in self.table["arm"]]
         above.step(times, rows, "o-", where="post", color="tab:blue", lw=1, markersize=4)
         above.set_yticks(range(len(self.arms)), self.arms, parse_math=False)
@@ -86,15 +86,15 @@ def make_plan(
     steps: Sequence[int],
     rewards: Sequence[tuple[int, str, float]],
 ) -> Plan:
-    """Return the choices of an agent for some steps ahead.
+    """Return the choices of an agent at future steps.
 
     Args:
         settings: Settings of the decider.
         arms: Available arms.
-        learner: Copy of the agent.
+        learner: Copy of the agent, which the plan may change.
         times: Times of the steps.
         steps: Numbers of the steps.
-        rewards: Steps, arms and rewards so far.
+        rewards: Past rewards, each as step, arm and reward.
     """
     chosen = np.zeros(len(steps), dtype=np.intp)
     beliefs = np.full((len(steps), len(arms), 3), np.nan)
@@ -123,12 +123,12 @@ def mean_so_far(
     steps: Sequence[int],
     rewards: Sequence[tuple[int, str, float]],
 ) -> tuple[Array, Array]:
-    """Return mean and number of past rewards of each arm at the same phase of the longest season.
+    """Return the mean and number of past rewards of each arm at the phases of some steps.
 
-    Without a season, no two steps share a phase.
+    Phases are those of the longest season. Without a season, no two steps share a phase.
 
     Returns:
-        Two arrays of shape (steps, arms); the first is NaN if there is no reward.
+        Means and numbers, each of shape (steps, arms); a mean without rewards is NaN.
     """
     if not periods or not rewards:
         shape = (len(steps), len(arms))
@@ -148,7 +148,7 @@ def _doubts(settings: Settings, beliefs: Array, mean: Array, count: Array) -> tu
     outside = (count >= MIN_REWARDS) & ((mean < low) | (mean > high))
     steps = int(outside.any(1).sum())
     return (
-        f"At {steps:,} of {len(mean):,} steps an arm's mean reward so far lies outside its "
-        f"interval: {settings.agent} is too smooth for such peaks, or rewards have changed. "
-        f"phase-ucb:period={max(settings.periods, default=0):.6g} does not smooth.",
+        f"At {steps:,} of {len(mean):,} steps, the mean of an arm's past rewards lies outside its "
+        f"95 % interval: either {settings.agent} smooths sharp peaks, or the rewards have changed. "
+        f"The agent phase-ucb:period={max(settings.periods, default=0):.6g} does not smooth.",
     )[: bool(steps)]

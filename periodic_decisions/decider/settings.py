@@ -2,8 +2,8 @@
 
 With a time zone, steps follow the wall clock, so that 09:00 has the same phase of the day in summer
 and in winter. Steps are skipped when the clock is set forward, and repeated when it is set back.
-If all seasons are shorter than a day and do not divide it, such as the tide's, steps follow the
-elapsed time instead.
+If every season is shorter than a day and does not divide a day, such as the season of the tide,
+steps follow the elapsed time instead.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MAX_REMEMBERED = 1_000_000
 DEFAULT_REMEMBERED = 20_000
 UTC = timezone.utc
 DAY = timedelta(days=1)
-LONGEST_CHANGE = timedelta(hours=3)  # upper bound of changes of the clock
+LONGEST_CHANGE = timedelta(hours=3)  # upper bound on the size of a clock change
 FIRST_YEAR, LAST_YEAR = 1700, 2200
-MAX_DURATION = timedelta(days=36525)
-UNITS = {  # months and years have no fixed length in days
+MAX_DURATION = timedelta(days=36525)  # a century
+UNITS = {  # without months and years, whose lengths in days vary
     timedelta(seconds=1): ("s", "sec", "secs", "second", "seconds"),
     timedelta(minutes=1): ("m", "min", "mins", "minute", "minutes"),
     timedelta(hours=1): ("h", "hr", "hrs", "hour", "hours"),
@@ -41,21 +41,22 @@ _DURATION = re.compile(r"(\d{1,10}(?:\.\d{1,9})?)?\s*([a-z]+)", re.ASCII | re.I)
 
 
 class DeciderError(UserError, ValueError):
-    """Invalid input of a decider, whose state is unchanged."""
+    """Raised if a decider cannot do what was requested; its state is then unchanged."""
 
 
 def parse_duration(name: str, value: Any) -> timedelta:
-    """Return a length of time given as text or as a ``timedelta``.
+    """Return a length of time as a ``timedelta``.
 
     >>> parse_duration("step", "15 min")
     datetime.timedelta(seconds=900)
 
     Args:
-        name: Name of the argument for the error message.
-        value: Text such as ``"15 min"``, ``"1h"``, ``"1 day"`` or ``"week"``, or a ``timedelta``.
+        name: Name of the argument, for error messages.
+        value: Length of time: a ``timedelta``, or text such as ``"15 min"``, ``"1h"``, ``"1 day"``
+            or ``"week"``.
 
     Raises:
-        DeciderError: If it is not a length of time, not positive, or more than a century.
+        DeciderError: If the value is not a length of time, is not positive, or exceeds a century.
     """
     length = value if isinstance(value, timedelta) else None
     match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
@@ -68,7 +69,7 @@ def parse_duration(name: str, value: Any) -> timedelta:
             f"{name} must be a length of time of at most a century, such as '15 min', '1 hour', "
             f"'1 day', '1 week' or '365 days', got {value!r}",
         )
-    return timedelta(seconds=length.total_seconds())  # a pandas Timedelta becomes a plain one
+    return timedelta(seconds=length.total_seconds())  # converts a pandas Timedelta
 
 
 def duration_text(length: timedelta) -> str:
@@ -87,7 +88,8 @@ class StepClock:
     Attributes:
         step: Length of a step.
         zone: Time zone of times without an offset, or None.
-        on_the_wall: True if steps follow the wall clock of the zone, false for the elapsed time.
+        on_the_wall: True if steps follow the wall clock of the zone, false if they follow the
+            elapsed time.
     """
 
     step: timedelta
@@ -98,7 +100,7 @@ class StepClock:
     def of(
         cls, step: timedelta, seasons: Iterable[timedelta], timezone_name: str | None
     ) -> StepClock:
-        """Return the clock for the given seasons."""
+        """Return the clock for a step, for seasons and for the name of a time zone."""
         kinds = [season >= DAY or not DAY % season for season in seasons]
         try:
             zone = None if timezone_name is None else ZoneInfo(timezone_name)
@@ -113,12 +115,13 @@ class StepClock:
     def moment(self, value: Any) -> datetime:
         """Return a time as a datetime in the zone, or without a zone if there is none.
 
-        A time without an offset is interpreted in the zone. An ambiguous time, when clocks are set
-        back, is the first of the two (the second if ``datetime.fold`` is 1). A nonexistent time,
-        when clocks are set forward, is shifted by the change: 02:30 becomes 03:30.
+        A time without an offset is interpreted in the zone. A time that occurs twice, because
+        clocks are set back, is the first of the two moments (the second if ``datetime.fold`` is 1).
+        A time that does not occur, because clocks are set forward, is shifted by the change: 02:30
+        becomes 03:30.
 
         Raises:
-            DeciderError: If it is not a time, or has an offset but the decider has no zone.
+            DeciderError: If the value is not a time, or has an offset although there is no zone.
         """
         time = _parsed(value)
         if self.zone is None:
@@ -133,7 +136,10 @@ class StepClock:
         return aware.astimezone(UTC).astimezone(self.zone)
 
     def origin(self, start: datetime) -> datetime:
-        """Return the origin of the steps: the previous midnight, of a Monday for long steps."""
+        """Return the origin of the steps: the midnight before the start.
+
+        If a step is longer than a day, the origin is the midnight at which the week begins.
+        """
         first = datetime.combine(self._plain(start).date(), datetime.min.time())
         return first - first.weekday() * DAY if self.step > DAY else first
 
@@ -142,7 +148,7 @@ class StepClock:
         return (self._plain(moment) - origin) // self.step
 
     def steps_from(self, moment: datetime, origin: datetime, steps: int) -> list[datetime]:
-        """Return the beginnings of steps in order of time, starting at the step of the moment."""
+        """Return the beginnings of steps in order, from the step that contains the moment."""
         first = self.count(moment, origin)
         spare = math.ceil(LONGEST_CHANGE / self.step)
         walls = [origin + k * self.step for k in range(first, first + steps + spare + 1)]
@@ -151,13 +157,13 @@ class StepClock:
         return [begin for begin in begins if _instant(begin) + self.step > instant][:steps]
 
     def _plain(self, moment: datetime) -> datetime:
-        """Return the wall clock, or the elapsed time, without a zone."""
+        """Return a moment without a zone, as wall-clock time or, for elapsed time, in UTC."""
         if self.zone is not None and not self.on_the_wall:
             moment = moment.astimezone(UTC)
         return moment.replace(tzinfo=None)
 
     def _beginnings(self, plain: datetime) -> list[datetime]:
-        """Return the beginnings of a step: one, none (skipped by the clock) or two (repeated)."""
+        """Return the beginnings of a step: none if clocks skip it, two if it is repeated."""
         if self.zone is None:
             return [plain]
         if not self.on_the_wall:
@@ -170,7 +176,7 @@ class StepClock:
 
 
 def _instant(moment: datetime) -> datetime:
-    """Return the moment in UTC, since datetimes of one zone compare by their wall clock."""
+    """Return a moment in UTC, since Python compares times of one zone by the wall clock."""
     return moment if moment.tzinfo is None else moment.astimezone(UTC)
 
 
@@ -192,8 +198,8 @@ def _parsed(value: Any) -> datetime:
         pass
     raise DeciderError(
         "invalid-time",
-        f"a time must be a datetime or text like '2026-11-16 09:00', from {FIRST_YEAR} to "
-        f"{LAST_YEAR}, got {value!r}",
+        f"a time must be a datetime or text such as '2026-11-16 09:00', in the years {FIRST_YEAR} "
+        f"to {LAST_YEAR}, got {value!r}",
     )
 
 
@@ -203,12 +209,12 @@ class Settings:
 
     Attributes:
         step: Length of a step, as text.
-        seasons: Lengths of the seasons, as text, the main one first.
-        agent: Name of the agent, with settings.
+        seasons: Lengths of the seasons, as text, the main season first.
+        agent: Name of the agent, with its settings.
         timezone: Time zone of times without an offset, or None.
         objective: "max" or "min".
         explore: Share of choices that are made at random.
-        remember: Number of stored choices, and of stored rewards.
+        remember: Maximum number of stored choices, and of stored rewards.
         seed: Seed of all random numbers.
     """
 
@@ -234,8 +240,8 @@ class Settings:
             if season <= length:
                 raise DeciderError(
                     "season-too-short",
-                    f"a season must be longer than the step, got {duration_text(season)} and "
-                    f"{duration_text(length)}",
+                    "a season must be longer than the step, got a season of "
+                    f"{duration_text(season)} and a step of {duration_text(length)}",
                 )
         made = cls(duration_text(length), tuple(map(duration_text, lengths)), **others)
         if made.objective not in OBJECTIVES:
@@ -259,12 +265,12 @@ class Settings:
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Seasons in steps."""
+        """Lengths of the seasons in steps."""
         return tuple(parse_duration("a season", s) / self.clock.step for s in self.seasons)
 
     @property
     def sign(self) -> float:
-        """Factor of rewards for which larger is better: -1 for costs."""
+        """Factor that converts the user's rewards to values to maximise: -1 for costs."""
         return OBJECTIVES[self.objective]
 
 
@@ -278,7 +284,7 @@ def check_whole(name: str, value: Any, least: int, most: int) -> None:
 
 
 def checked_arms(arms: Any) -> list[str]:
-    """Return at least two different printable names of arms, or raise a ``DeciderError``."""
+    """Return the names of the arms, or raise a ``DeciderError`` if they are invalid."""
     if isinstance(arms, str) or not isinstance(arms, Iterable):
         raise DeciderError("invalid-arms", f"arms must be a list of names, got {arms!r}")
     names = [checked_arm(arm) for arm in arms]
@@ -292,21 +298,23 @@ def checked_arms(arms: Any) -> list[str]:
 
 
 def checked_arm(name: Any) -> str:
-    """Return the name of an arm, or raise a ``DeciderError``."""
+    """Return the name of an arm, or raise a ``DeciderError`` if it is invalid."""
     if not isinstance(name, str) or name != " ".join(name.split()) or not name.isprintable():
         raise DeciderError(
-            "invalid-name", f"an arm must be printable text without extra spaces, got {name!r}"
+            "invalid-name",
+            "the name of an arm must be printable text without leading, trailing or repeated "
+            f"spaces, got {name!r}",
         )
     if not 1 <= len(name) <= MAX_NAME_LETTERS:
         raise DeciderError(
             "invalid-name",
-            f"an arm's name must have 1 to {MAX_NAME_LETTERS} letters, got {len(name)}",
+            f"the name of an arm must have 1 to {MAX_NAME_LETTERS} characters, got {len(name)}",
         )
     return name
 
 
 def checked_reward(reward: Any) -> float:
-    """Return a reward as a number, or raise a ``DeciderError``."""
+    """Return a reward as a number, or raise a ``DeciderError`` if it is invalid."""
     try:
         value = math.nan if isinstance(reward, str | bytes | bool) else float(reward)
     except (TypeError, ValueError, OverflowError):

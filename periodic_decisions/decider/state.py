@@ -1,6 +1,7 @@
-"""State of a decider (agent, choices and rewards) and its file: arrays and one JSON header.
+"""State of a decider (agent, choices and rewards), and its file of arrays and a JSON header.
 
-A file is replaced atomically by one process at a time, which holds a lock file beside it.
+Only one process at a time can change a file: the process that holds the file's lock. It replaces
+the file atomically.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ FORMAT = "periodic-gp decider"
 MAX_BYTES = 2**30
 MAX_HEADER_BYTES = 2**24
 MAX_WAITING_SECONDS = 60.0
-COLUMNS = ("time", "arm", "reward", "probability", "choice_id")  # "id" would be read as the arm
-ASKED = -1  # marks a request for a choice, in place of an arm
-TOKENS = 2**24
+COLUMNS = ("time", "arm", "reward", "probability", "choice_id")  # readers take "id" for the arm
+ASKED = -1  # code of a request for a choice, used instead of the number of an arm
+TOKENS = 2**24  # as many as six hexadecimal digits
 MAX_STEP = 2**53  # steps up to here are exact as float64
 DEVIATIONS = 1.96  # half the width of a 95 % interval in standard deviations
 _EPOCH, _TICK = datetime(1970, 1, 1), timedelta(microseconds=1)
@@ -50,16 +51,17 @@ Event = tuple[int, int, float]  # step, arm (or ``ASKED``) and reward
 
 @dataclass(frozen=True)
 class LoggedChoice:
-    """A choice in the log.
+    """Choice in the log.
 
     Attributes:
         number: Number of the choice, from 1.
-        token: Random part of the id, so that deciders restored from an older file give other ids.
-        moment: Time.
-        step: Step of that time.
+        token: Random part of the id, so that a decider restored from an older file does not repeat
+            ids.
+        moment: Time of the choice.
+        step: Step that contains the time.
         arm: Number of the arm among all arms, including retired ones.
         probability: Probability with which the arm was chosen; NaN if unknown.
-        reward: NaN until it is known.
+        reward: Reward of the choice; NaN until it is known.
     """
 
     number: int
@@ -77,15 +79,15 @@ class LoggedChoice:
 
     @property
     def is_open(self) -> bool:
-        """Return whether its reward is unknown."""
+        """Return whether the reward is unknown."""
         return math.isnan(self.reward)
 
 
 class Journal:
-    """Newest choices by their ids, and newest events in their order.
+    """Newest choices by their ids, and the list of the newest events.
 
     Args:
-        remember: Number of stored choices and of stored events.
+        remember: Maximum number of stored choices, and of stored events.
     """
 
     def __init__(self, remember: int) -> None:
@@ -96,7 +98,7 @@ class Journal:
         return iter(self._choices.values())
 
     def begin(self, moment: datetime, step: int, arm: int, probability: float) -> LoggedChoice:
-        """Log a choice, and remove the oldest if there are too many."""
+        """Log a choice; if there are too many choices, remove the oldest choice."""
         token = secrets.randbelow(TOKENS)
         choice = LoggedChoice(self._next, token, moment, step, arm, probability)
         self._choices[choice.id] = choice
@@ -109,7 +111,7 @@ class Journal:
         """Return the open choice with an id.
 
         Raises:
-            DeciderError: If there is no such choice, or its reward is known.
+            DeciderError: If no stored choice has this id, or its reward is already known.
         """
         choice = self._choices.get(id) if isinstance(id, str) else None
         if choice is None:
@@ -131,17 +133,20 @@ class Journal:
 
     @property
     def is_full(self) -> bool:
-        """Return whether there are more events than are to be stored."""
+        """Return whether there are more events than may be stored."""
         return len(self.events) > self._remember
 
     def rewards(self, more: Iterable[Event] = (), share: float = 1.0) -> list[Event]:
-        """Return the newest rewards, including ``more``, in order of time, limited to a share."""
+        """Return the newest rewards, including ``more``, in order of time.
+
+        The result has at most ``share`` times the maximum number of stored events.
+        """
         rewards = [event for event in (*self.events, *more) if event[1] != ASKED]
         rewards.sort(key=lambda event: event[0])
         return rewards[-max(1, int(share * self._remember)) :]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the journal as arrays for a file; integers below 2^53 are exact as float64."""
+        """Return the journal as arrays for a file; integers up to 2^53 are exact as float64."""
         choices = [astuple(replace(c, moment=_ticks(c.moment))) for c in self]  # type: ignore[arg-type]
         return {
             "choices": np.array(choices, dtype=np.float64).reshape(-1, 7),
@@ -165,12 +170,12 @@ class Journal:
         made._next = int(arrays["next"][0])
         places = [(c.step, c.arm) for c in made] + [(step, arm) for step, arm, _ in made.events]
         if not all(0 <= step < MAX_STEP and ASKED <= arm < n_names for step, arm in places):
-            raise DeciderError("damaged-file", "it has choices with unknown arms or invalid times")
+            raise DeciderError("damaged-file", "it has choices with unknown arms or invalid steps")
         return made
 
 
 def _ticks(moment: datetime) -> int:
-    """Return microseconds since 1970, in UTC if there is a time zone."""
+    """Return the microseconds since 1970, in UTC if the moment has a time zone."""
     plain = moment if moment.tzinfo is None else moment.astimezone(UTC)
     return (plain.replace(tzinfo=None) - _EPOCH) // _TICK
 
@@ -181,14 +186,14 @@ def _moment(ticks: int, zone: Any) -> datetime:
 
 
 class Learner:
-    """An agent for a fixed number of arms.
+    """Agent for a fixed number of arms, with methods for steps instead of observations.
 
     Args:
         spec: Name and settings of the agent.
         settings: Settings of the decider.
         n_arms: Number of arms.
-        saved: Agent and its generator; None to create a new agent.
-        generation: Number of previous agents, for the seed of a new one.
+        saved: Agent and its random generator; None to create a new agent.
+        generation: Number of previous agents; part of the seed of a new agent.
     """
 
     def __init__(
@@ -204,17 +209,17 @@ class Learner:
         if saved is None:
             rng = np.random.default_rng([settings.seed, generation])
             seasons = ", ".join(settings.seasons) or "none"
-            with _failing(spec, f"cannot be created for {n_arms} arms and seasons {seasons}"):
+            with _failing(spec, f"cannot be created for {n_arms} arms (seasons: {seasons})"):
                 saved = spec.make(self._problem, rng), rng
         self._agent, self._rng = saved
 
     @property
     def can_be_saved(self) -> bool:
-        """Return whether the agent can be saved; otherwise its past is replayed."""
+        """Return whether the agent can be saved; otherwise past events are replayed."""
         return isinstance(self._agent, Saveable)
 
     def act(self, step: int) -> tuple[int, bool]:
-        """Return the agent's arm, and whether the choice was deterministic."""
+        """Return the arm that the agent chooses, and whether the choice was deterministic."""
         before = self._rng.bit_generator.state
         with _failing(self._spec, "could not choose"):
             arm = int(self._problem.checked(self._agent.act(self._observation(step))))
@@ -232,7 +237,8 @@ class Learner:
 
         Args:
             events: Past events.
-            on_progress: Callback that receives the number of replayed events, and of all.
+            on_progress: Callback that receives the number of replayed events and their total
+                number.
         """
         for done, (step, arm, reward) in enumerate(events, start=1):
             if arm == ASKED:
@@ -245,7 +251,8 @@ class Learner:
     def beliefs(self, step: int, arms: Sequence[int]) -> Array | None:
         """Return the expected mean rewards with their 95 % intervals, shape (arms, 3).
 
-        The result is None for agents without beliefs, and until the scale of rewards is known.
+        The result is None for agents without beliefs, and as long as the scale of rewards is
+        unknown.
         """
         agent: Any = self._agent
         if not hasattr(agent, "belief") or getattr(agent, "scale", agent) is None:
@@ -266,7 +273,7 @@ class Learner:
         return Learner(self._spec, self._settings, self._problem.n_actions or 0, twin)
 
     def packed(self, arrays: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the agent for a file, or None if it cannot be saved."""
+        """Return the header of the saved agent, or None if the agent cannot be saved."""
         return pack(self._agent, arrays) if isinstance(self._agent, Saveable) else None
 
     @classmethod
@@ -278,7 +285,7 @@ class Learner:
         header: dict[str, Any],
         arrays: dict[str, Any],
     ) -> Learner:
-        """Return the agent from a file."""
+        """Return a learner with the agent of a file."""
         agent_class = find_class(spec.name)
         if not (isinstance(agent_class, type) and issubclass(agent_class, Saveable)):
             raise DeciderError("wrong-class", f"the agent {spec} is not the one that was saved")
@@ -286,7 +293,7 @@ class Learner:
         rng = agent._rng
         if not isinstance(agent, Agent):
             raise DeciderError(
-                "not-an-agent", f"{spec} is not an agent: it needs act() and update()"
+                "not-an-agent", f"{spec} is not an agent: it needs the methods act() and update()"
             )
         return cls(spec, settings, n_arms, (agent, rng))
 
@@ -309,7 +316,7 @@ def _problem(n_arms: int, periods: Sequence[float]) -> Problem:
 
 @contextlib.contextmanager
 def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
-    """Convert any error of an agent, which may be a user's, into a one-sentence error."""
+    """Convert any error of an agent, which may be user code, to an error of one sentence."""
     try:
         yield
     except Exception as error:
@@ -320,12 +327,12 @@ def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is a file beside it.
+    """Hold the lock of a file; the lock is a second file whose name ends in ``.lock``.
 
     Raises:
-        DeciderError: If another process holds it for a minute, or the folder does not exist.
+        DeciderError: If another process holds the lock for a minute, or the lock cannot be created.
     """
-    if not path.parent.is_dir():  # otherwise the lock would create it
+    if not path.parent.is_dir():  # otherwise the lock would create the folder
         raise DeciderError(
             "folder-not-found",
             f"cannot use {str(path)!r}: the folder {str(path.parent)!r} does not exist",
@@ -336,7 +343,8 @@ def locked(path: Path) -> Iterator[None]:
     except Timeout:
         raise DeciderError(
             "file-in-use",
-            f"{str(path)!r} has been in use by another process for {MAX_WAITING_SECONDS:g} seconds",
+            f"{str(path)!r} has been in use by another process for {MAX_WAITING_SECONDS:g} "
+            "seconds: try again when that process has ended",
         ) from None
     except OSError as error:
         raise DeciderError(
@@ -349,10 +357,10 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Replace a file atomically and durably, keeping its mode.
+    """Replace a file atomically and durably; its permissions are kept.
 
     Raises:
-        DeciderError: If it cannot be written; then the old file remains.
+        DeciderError: If the file cannot be written; the old file then remains.
     """
     metadata = {"format": FORMAT, "version": version("periodic-gp")}
     try:
@@ -372,21 +380,25 @@ def opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Read the header and the arrays of a file.
 
     Raises:
-        DeciderError: If it is missing, too large, damaged, or not a decider. Any error while its
-            content is used is converted, too, since a damaged file can fail anywhere.
+        DeciderError: If the file is missing, too large, damaged, or not a decider file. Any error
+            while the content is used is also converted to this error, since damaged content can
+            cause errors anywhere.
     """
     check_exists(path)
-    problem = "it is damaged, or not a decider"
+    problem = "it is damaged, or not a decider file"
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             header_bytes = int.from_bytes(file.read(8), "little")
         if size > MAX_BYTES or header_bytes > min(size, MAX_HEADER_BYTES):
-            raise DeciderError("wrong-format", "it is not a decider, or too large")
+            raise DeciderError(
+                "wrong-format",
+                f"it is not a decider file, or is larger than {MAX_BYTES >> 30} GiB",
+            )
         with safe_open(path, framework="numpy") as tensors:
             metadata = tensors.metadata() or {}
             if metadata.get("format") != FORMAT:
-                raise DeciderError("wrong-format", "it is not a decider")
+                raise DeciderError("wrong-format", "it is not a decider file")
             problem = f"it is damaged (written by version {metadata.get('version')})"
             arrays = {name: tensors.get_tensor(name) for name in list(tensors.keys())}
         yield json.loads(metadata["header"]), arrays

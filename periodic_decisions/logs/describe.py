@@ -9,18 +9,18 @@ from periodic_decisions.logs.log import DecisionLog, LogSeasons, phase_label
 from periodic_decisions.tables.cells import count, listed
 from periodic_envs.arrays import Array
 
-MAX_ARMS = 20  # arms that are described one by one
+MAX_ARMS = 20  # arms that are described individually
 
 
 def guess_period(log: DecisionLog) -> float | None:
-    """Return a day in steps if times are dates and steps are shorter than a day, or None."""
+    """Return the steps in a day if times are dates and a day has at least two steps, or None."""
     dated = isinstance(log.grid.step, pd.Timedelta)
     steps = float(pd.Timedelta(days=1) / log.grid.step) if dated else 0.0
     return steps if steps >= 2.0 else None
 
 
 def describe(log: DecisionLog, seasons: LogSeasons) -> list[str]:
-    """Describe a log line by line."""
+    """Return lines that describe a log."""
     return [*_rows(log), "", *_policy(log, seasons), "", *_arms(log, seasons)]
 
 
@@ -34,11 +34,11 @@ def _rows(log: DecisionLog) -> list[str]:
     ]
     empty = int(times[-1] - times[0]) + 1 - len(times)
     if empty:
-        lines.append(f"{count(empty, 'step')} in between have no decision.")
+        lines.append(f"There is no decision at {count(empty, 'step')} in between.")
     if log.unknown:
         lines.append(
-            f"{count(log.unknown, 'row')} without a reward left out: if rewards are not missing "
-            "at random, estimates hold for the other rows only."
+            f"Left out {count(log.unknown, 'row')} without a reward: unless rewards are missing at "
+            "random, estimates hold only for the other rows."
         )
     return lines
 
@@ -55,7 +55,11 @@ def _policy(log: DecisionLog, seasons: LogSeasons) -> list[str]:
         f"({1.0 / len(log.names):.0%} is expected by chance).",
     ]
     if log.probability is None:
-        return [*lines, "Probabilities are not logged: they are estimated by shares in phases."]
+        return [
+            *lines,
+            "Probabilities are not logged: they are estimated by the share of each arm in each "
+            "phase.",
+        ]
     low, high = float(log.probability.min()), float(log.probability.max())
     lines.append(f"Logged probabilities range from {low:.3g} to {high:.3g}.")
     weights = 1.0 / log.probability
@@ -63,8 +67,9 @@ def _policy(log: DecisionLog, seasons: LogSeasons) -> list[str]:
     reach = len(log.names) + 4.0 * float(weights.std()) / np.sqrt(len(log)) + 1e-9
     if weights.mean() > reach:
         lines.append(
-            f"They are inconsistent: the mean of 1 / probability is {weights.mean():.3g}, but its "
-            f"expected value is at most the number of arms, {len(log.names)}."
+            "The probabilities are inconsistent: the mean of 1 / probability is "
+            f"{weights.mean():.3g}, but its expected value is at most the number of arms, "
+            f"{len(log.names)}."
         )
     return lines
 
@@ -87,7 +92,7 @@ def _arms(log: DecisionLog, seasons: LogSeasons) -> list[str]:
 
 
 def _unseen(log: DecisionLog, seasons: LogSeasons, counts: Array, arm: int) -> str:
-    """Return the phases with rows of the log but without rows of this arm."""
+    """Return, as text, the phases at which the log has decisions but none for this arm."""
     missing = np.flatnonzero((counts[:, arm] == 0.0) & (counts.sum(1) > 0.0))
     if not len(missing):
         return ""

@@ -1,15 +1,15 @@
-"""Off-policy evaluation: the mean reward per row of a policy, from a log of another policy.
+"""Off-policy evaluation: a policy's mean reward per row, estimated from a log of another policy.
 
 With rewards r, weights w = [arm is the policy's] / probability, and model means q(logged arm) and
-q(policy's arm), each estimator is one ratio of sums over rows, or a sum of two:
+q(policy's arm), each estimator is a ratio of sums over rows, or the sum of two ratios:
 
     ips     sum w r / n                              [@horvitz1952generalization]
     snips   sum w r / sum w                          [@swaminathan2015self]
     dr      sum {q(policy) + w (r - q(logged))} / n  [@dudik2014doubly]
     sndr    sum q(policy) / n  +  sum w (r - q(logged)) / sum w
 
-Intervals come from the jackknife over blocks, with Student's quantiles. Blocks are whole seasons,
-so that rows of one season may be dependent.
+Intervals come from the jackknife over blocks, with quantiles of Student's t distribution. Each
+block consists of whole seasons, so that rows of the same season may be dependent.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from periodic_decisions.logs.model import CrossFit, RewardModel, cross_fit, fit_
 from periodic_decisions.logs.policies import Policy
 from periodic_envs.arrays import Array
 
-MAX_BLIND = 0.05  # largest share of rows at phases where the policy's arm was never logged
-MIN_EFFECTIVE_SIZE = 20.0  # effective rows: with fewer, intervals are not reliable
-NORMAL_QUANTILE = 1.959963984540054  # at 0.975
+MAX_BLIND = 0.05  # maximum share of rows at phases where the policy's arm was never logged
+MIN_EFFECTIVE_SIZE = 20.0  # with fewer effective rows, intervals are not reliable
+NORMAL_QUANTILE = 1.959963984540054  # quantile of the standard normal distribution at 0.975
 LOGGED = "the log's own policy"
-ESTIMATED = "probabilities were estimated, by the share of each arm in each phase"
+ESTIMATED = "probabilities were estimated by the share of each arm in each phase"
 ESTIMATORS = {
     "dm": "the model alone",
     "ips": "inverse probability weighting",
@@ -46,25 +46,25 @@ ESTIMATORS = {
     "dr": "doubly robust",
     "sndr": "self-normalised doubly robust",
 }
-NEEDS_MODEL = frozenset(("dr", "sndr"))  # the model of other folds
-PRIOR_ROWS = 1.0  # pseudo-rows of every phase, with the arm shares of the whole log
-CHANCE = 0.05  # largest probability of an accidental absence, over all phases together
+NEEDS_MODEL = frozenset(("dr", "sndr"))  # estimators that use models of other folds
+PRIOR_ROWS = 1.0  # pseudo-rows per phase, divided among the arms as in the whole log
+CHANCE = 0.05  # maximum probability of an accidental absence, over all phases in total
 Ratio = tuple[Array, Array]  # numerators and denominators of the rows, shape (n,) each
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated mean reward per row of a policy.
+    """Estimate of the mean reward per row of a policy.
 
     Attributes:
         policy: Name of the policy.
         estimator: Name of the estimator.
         value: Mean reward per row, with its interval.
-        effective_size: Number of equally weighted rows of the same precision.
+        effective_size: Number of equally weighted rows that would give the same precision.
         blind: Share of the rows at phases where the policy's arm was never logged. Partial
-            estimates leave them out, others include them.
-        rows: Number of rows in the estimate.
-        notes: Assumptions of the estimate, as text.
+            estimates leave these rows out; other estimates include them.
+        rows: Number of rows that the estimate uses.
+        notes: Assumptions and limits of the estimate, as text.
     """
 
     policy: str
@@ -83,11 +83,11 @@ class OffPolicy:
     Attributes:
         log: The log.
         period: Length of a season, in steps.
-        phases: Number of phases; None for one per step.
-        seasons_per_block: Least number of whole seasons in a block of the jackknife.
-        estimated: Estimate probabilities even if they were logged.
+        phases: Number of phases; None for one phase per step.
+        seasons_per_block: Minimum number of whole seasons in a jackknife block.
+        estimated: True to estimate probabilities even if they were logged.
         clip: Upper limit of the weights, which biases estimates; None for no limit.
-        partial: Estimate for the rows that the log supports, if not all do.
+        partial: True to estimate only for the supported rows if the log does not support all rows.
     """
 
     log: DecisionLog
@@ -104,7 +104,7 @@ class OffPolicy:
 
     @cached_property
     def seasons(self) -> LogSeasons:
-        """Rows by phase and block."""
+        """Phases and blocks of the rows."""
         return split_seasons(
             self.log.step,
             self.period,
@@ -119,7 +119,7 @@ class OffPolicy:
 
     @cached_property
     def probability(self) -> Array:
-        """Logged or estimated probability of each row."""
+        """Logged or estimated probability of the logged arm in each row."""
         if self.known is not None:
             return self.known
         return estimate_probabilities(self.seasons, self.log.arm, len(self.log.names))
@@ -175,8 +175,8 @@ class OffPolicy:
         if policy.learned:
             raise DecisionLogError(
                 "circular-estimate",
-                f"the estimator dm cannot evaluate {policy.name}, which the model itself chose: "
-                "use dr or ips",
+                f"the estimator dm cannot evaluate {policy.name}, whose arms the model itself "
+                "chose: use dr or ips",
             )
         counts = self.seasons.count(chosen[used], len(self.log.names), used)
         mean, deviation = self.model.average(counts / counts.sum())
@@ -191,22 +191,27 @@ class OffPolicy:
         row = int(blind.argmax())
         arm = self.log.names[int(chosen[row])]
         when = phase_label(self.log, self.seasons, int(self.seasons.phase[row]))
-        hint = "" if self.partial else "; partial=True evaluates the other steps only"
+        hint = (
+            ""
+            if self.partial
+            else f"; at most {MAX_BLIND:.0%} are allowed: partial=True leaves these steps out"
+        )
         raise DecisionLogError(
             "no-overlap",
-            f"the log cannot evaluate {policy.name}: in {share:.0%} of the steps it takes an arm "
-            f"that the log never chose at that phase, such as {arm!r} at {when}{hint}",
+            f"the log cannot evaluate {policy.name}: in {share:.0%} of the steps, the policy "
+            "chooses an arm that the log never chose at that phase of the season, such as "
+            f"{arm!r} at {when}{hint}",
         )
 
     def _notes(self, share: float, weight: Array, *, by_model: bool) -> tuple[str, ...]:
         estimated = self.known is None and not by_model
         notes = {
-            "the estimate relies on the model's assumptions": by_model,
+            "the estimate relies on the assumptions of the model": by_model,
             ESTIMATED: estimated,
             "estimates are biased if the log's policy used the contexts": estimated
             and bool(self.log.context_names),
-            f"estimate for {1.0 - share:.0%} of the steps; the log does not support the "
-            "others": self.partial and share > 0.0,
+            f"the estimate is for {1.0 - share:.0%} of the steps; the log does not support the "
+            "other steps": self.partial and share > 0.0,
             f"weights were clipped at {self.clip or 0.0:g}, which biases the estimate": not by_model
             and self.clip is not None
             and bool((weight >= self.clip).any()),
@@ -228,15 +233,17 @@ def require_size(policy: str, size: float) -> None:
     if size < MIN_EFFECTIVE_SIZE:
         raise DecisionLogError(
             "too-few-rows",
-            f"the log cannot evaluate {policy}: the effective number of rows that agree with it "
-            f"is {size:.1f}, but at least {MIN_EFFECTIVE_SIZE:g} are needed",
+            f"the log cannot evaluate {policy}: the effective number of rows that agree with the "
+            f"policy is {size:.1f}, but at least {MIN_EFFECTIVE_SIZE:g} are needed",
         )
 
 
 def ratios(
     estimator: str, reward: Array, weight: Array, of_logged: Array, of_policy: Array
 ) -> tuple[Ratio, ...]:
-    """Return the numerators and denominators whose ratios of sums add up to the estimate.
+    """Return pairs of numerators and denominators, from which ``value`` computes the estimate.
+
+    The estimate is the sum, over the pairs, of the sum of numerators over the sum of denominators.
 
     >>> rows = [np.array(x) for x in ([1.0, 2.0], [2.0, 0.0], [0.5, 0.5], [0.5, 1.0])]
     >>> value(ratios("ips", *rows)), value(ratios("snips", *rows)), value(ratios("dr", *rows))
@@ -244,8 +251,8 @@ def ratios(
 
     Args:
         estimator: One of ``ESTIMATORS``.
-        reward: Rewards of the logged arms, shape (n,), like the others.
-        weight: Ratios of the policy's and the log's probability of the logged arm.
+        reward: Rewards of the logged arms, shape (n,), like all following arguments.
+        weight: Probability of the logged arm under the policy, divided by that under the log.
         of_logged: Model means of the logged arms.
         of_policy: Model means of the policy's arms.
     """
@@ -260,7 +267,7 @@ def ratios(
 
 
 def value(parts: tuple[Ratio, ...]) -> float:
-    """Return the sum of the ratios."""
+    """Return the estimate: the sum, over the pairs, of the ratio of their sums."""
     return float(sum(numerator.sum() / denominator.sum() for numerator, denominator in parts))
 
 
@@ -268,11 +275,11 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
     """Return the estimate with a 95 % interval from the jackknife over blocks.
 
     Args:
-        parts: Ratios of sums, as from ``ratios``.
+        parts: Numerators and denominators, as from ``ratios``.
         block: Block of each row.
 
     Raises:
-        DecisionLogError: If one block holds all rows of a denominator.
+        DecisionLogError: If one block holds all rows with a positive denominator.
     """
     used, block = np.unique(block, return_inverse=True)
     blocks = len(used)
@@ -282,7 +289,9 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
         left = under.sum() - under
         if (left <= 0.0).any():
             raise DecisionLogError(
-                "too-few-seasons", "all informative rows are in one block of seasons"
+                "too-few-seasons",
+                "an interval needs rows with a positive weight in at least two blocks of whole "
+                "seasons, but a single block has all of these rows",
             )
         without += (over.sum() - over) / left
     deviation = without - without.mean()
@@ -294,7 +303,7 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
 
 
 def effective_size(weight: Array) -> float:
-    """Return the number of equally weighted rows of the same precision: (sum w)^2 / sum w^2.
+    """Return the number of equally weighted rows with equal precision, (sum w)^2 / sum w^2.
 
     >>> effective_size(np.array([2.0, 2.0, 0.0]))
     2.0
@@ -306,8 +315,8 @@ def effective_size(weight: Array) -> float:
 def estimate_probabilities(seasons: LogSeasons, arm: Integers, arms: int) -> Array:
     """Return the share of each row's arm in its phase, smoothed towards its share in all rows.
 
-    These are the probabilities if the log's choices depended on the phase only. Otherwise estimates
-    can be biased.
+    The estimates assume that the choices of the log depended only on the phase. Otherwise they can
+    be biased.
     """
     counts = seasons.count(arm, arms)
     smoothed = counts + PRIOR_ROWS * counts.sum(0) / counts.sum()
@@ -319,9 +328,10 @@ def blind_rows(
 ) -> NDArray[np.bool_]:
     """Return a mask of the rows at phases where the policy's arm was never logged, shape (n,).
 
-    With logged probabilities, an absence counts only if chance does not explain it: if the arm, at
-    its lowest logged probability, should have occurred in that many rows, or if the probabilities
-    of other arms at that phase leave no room for it.
+    With logged probabilities, the absence of an arm at a phase counts only if chance does not
+    explain the absence. This is the case if the arm, with its lowest logged probability, would
+    almost surely have occurred in the rows of the phase, or if the logged probabilities of the
+    other arms at the phase leave no room for it.
     """
     unseen = seasons.count(arm, arms) == 0.0
     if probability is not None:

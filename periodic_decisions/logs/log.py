@@ -16,8 +16,8 @@ from periodic_envs.data.errors import DataError
 
 MAX_PHASES = 168  # the hours of a week
 MAX_BLOCKS = 60  # longer logs have several seasons in each block
-MIN_BLOCKS = 4  # fewer blocks are too few for a variance
-FOLDS = 5  # parts for cross-fitting, each of whole blocks
+MIN_BLOCKS = 4  # fewer blocks are too few to estimate a variance
+FOLDS = 5  # parts for cross-fitting, each of which consists of whole blocks
 DAY, WEEK = pd.Timedelta(days=1), pd.Timedelta(weeks=1)
 MONDAY = pd.Timestamp("2024-01-01")
 
@@ -25,25 +25,25 @@ Integers = NDArray[np.intp]
 
 
 class DecisionLogError(DataError):
-    """Unusable log, or an estimate that a log does not support."""
+    """Raised if a log cannot be used, or does not support an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionLog:
-    """Decisions in order of time, one per row; several may share a time.
+    """Decisions in order of time, one per row; several decisions may share a time.
 
     Attributes:
         source: Name of the log in messages.
-        grid: First time and step.
+        grid: First time, and length of a step.
         names: Names of the arms.
-        step: Time of each decision, in steps from ``origin``, shape (n,).
+        step: Step of each decision, shape (n,); the first time has the step ``origin``.
         arm: Number of the chosen arm, shape (n,).
         reward: Reward of the chosen arm, shape (n,).
         probability: Probability of the choice, shape (n,); None if unknown.
-        contexts: Other values known at each decision, shape (n, c).
+        contexts: Other values that were known before each decision, shape (n, c), or None.
         context_names: Names of the columns of the contexts.
-        origin: Step of the first time. Steps of dates are counted from midnight of a Monday, so
-            that phases of a day are hours of the clock; steps of numbers from 0.
+        origin: Step of the first time. If times are dates, steps are counted from midnight of a
+            Monday, so that phases of a day are hours of the clock; otherwise, from time 0.
         unknown: Number of rows without a reward, which were left out.
         notes: Notes on reading the table, as text.
     """
@@ -84,8 +84,8 @@ class DecisionLog:
 class LogSeasons:
     """Phase, block and fold of each row of a log.
 
-    Rows of one season are dependent, so intervals and cross-fitting never split a season: a block
-    is one or more seasons, and a fold is every fifth block.
+    Rows of the same season may be dependent, so intervals and cross-fitting never split a season:
+    a block consists of one or more seasons, and a fold consists of every fifth block.
 
     Attributes:
         period: Length of a season in steps.
@@ -113,7 +113,7 @@ class LogSeasons:
         return np.arange(self.phases, dtype=np.float64) * (self.period / self.phases)
 
     def count(self, arm: Integers, arms: int, rows: Any = slice(None)) -> Array:
-        """Count the rows of each arm in each phase, shape (phases, arms)."""
+        """Return the number of rows of each arm in each phase, shape (phases, arms)."""
         cells = self.phase[rows] * arms + arm
         counts = np.bincount(cells, minlength=self.phases * arms)
         return counts.reshape(self.phases, arms).astype(np.float64)
@@ -128,22 +128,28 @@ def split_seasons(
         step: Step of each row, in order.
         period: Length of a season in steps, at least 1.
         phases: Number of phases; None for one per step, up to ``MAX_PHASES``.
-        seasons_per_block: Least number of whole seasons in a block; raise it if consecutive seasons
-            are dependent.
+        seasons_per_block: Minimum number of whole seasons in a block; use more if consecutive
+            seasons are dependent.
 
     Raises:
-        DecisionLogError: If there are fewer than ``MIN_BLOCKS`` blocks of whole seasons.
+        DecisionLogError: If an argument is out of range, or if there are fewer than ``MIN_BLOCKS``
+            blocks of whole seasons.
     """
     if not (np.isfinite(period) and period >= 1.0):
         raise DecisionLogError(
-            "out-of-range", f"period must be a number of steps of at least 1, got {period!r}"
+            "out-of-range", f"period must be finite and at least 1 step, got {period!r}"
         )
     if seasons_per_block < 1 or (phases is not None and phases < 1):
-        raise DecisionLogError("out-of-range", "phases and seasons_per_block must be at least 1")
+        raise DecisionLogError(
+            "out-of-range",
+            f"phases and seasons_per_block must be at least 1, got {phases} and "
+            f"{seasons_per_block}",
+        )
     phases = min(max(1, round(period)), MAX_PHASES) if phases is None else phases
+    # Round-off must not move a row into the previous phase or season.
     cycle = np.floor(step / period + 1e-9)
     phase = np.floor((step / period - cycle + 1e-9) * phases).astype(np.intp)
-    # Counted from the first row, so that every block but the last has whole seasons.
+    # Seasons are counted from the first row, so that every block but the last has whole seasons.
     season = np.floor((step - step[0]) / period + 1e-9).astype(np.intp)
     whole = int(np.floor((step[-1] - step[0] + 1) / period + 1e-9))
     per_block = max(seasons_per_block, -(-whole // MAX_BLOCKS))
@@ -153,8 +159,9 @@ def split_seasons(
     if len(used) < MIN_BLOCKS:
         raise DecisionLogError(
             "too-few-seasons",
-            f"an interval needs at least {MIN_BLOCKS} blocks of {count(per_block, 'whole season')} "
-            f"of {period:g} steps, got {len(used)} with rows",
+            f"an interval needs rows in at least {MIN_BLOCKS} blocks of "
+            f"{count(per_block, 'whole season')} of {period:g} steps, got rows in "
+            f"{count(len(used), 'block')}",
         )
     folds = min(FOLDS, len(used))
     clipped = np.clip(phase, 0, phases - 1)
@@ -162,7 +169,7 @@ def split_seasons(
 
 
 def phase_label(log: DecisionLog, seasons: LogSeasons, phase: int) -> str:
-    """Return the label of a phase: "05:00" of a day, "Tue 05:00" of a week, or "phase 5"."""
+    """Return the label of a phase: "05:00" in a day, "Tue 05:00" in a week, or "phase 5"."""
     step = log.grid.step
     length = seasons.period * step if isinstance(step, pd.Timedelta) else None
     if length not in (DAY, WEEK):

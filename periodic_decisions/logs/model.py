@@ -5,9 +5,10 @@ The arms have independent levels and seasons,
     f(a, t) = mu + level_a + season_a(t),   k = [a = b] {v_0 + v_1 Periodic(t - s)},
 
 with equal noise in all rows. The means and counts of rows by arm and phase are sufficient
-statistics, so the cost depends on the number of phases, not of rows. The variances (in units of the
-noise) and the length-scale maximise the evidence on a small grid; for each of them mu and the noise
-variance are the maximum-likelihood values [@rasmussen2006gaussian].
+statistics, so the cost depends on the number of phases, not on the number of rows. The variances
+(in units of the noise variance) and the length-scale are the grid point with the highest evidence.
+For each grid point, mu and the noise variance have their maximum-likelihood values
+[@rasmussen2006gaussian].
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from agents.gp import Constant, Finite, Periodic
 from periodic_decisions.logs.log import Integers, LogSeasons
 from periodic_envs.arrays import Array
 
-# Variances in units of the noise variance.
+# Grid of variances, in units of the noise variance, and of length-scales.
 LEVELS = (0.1, 1.0, 10.0)
 SEASONS = (0.001, 0.03, 0.3, 3.0)
 LENGTH_SCALES = (0.5, 1.0)
@@ -43,7 +44,7 @@ class RewardModel:
     noise_variance: float
 
     def average(self, share: Array) -> tuple[float, float]:
-        """Return mean and standard deviation of an average with weights of shape (phases, arms)."""
+        """Return mean and standard deviation of an average with weights (phases, arms)."""
         by_arm = np.ascontiguousarray(share.T)
         variance = np.einsum("ap,apq,aq->", by_arm, self.covariance, by_arm)
         return float((share * self.mean).sum()), float(np.sqrt(max(variance, 0.0)))
@@ -51,7 +52,7 @@ class RewardModel:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Sufficient statistics: counts and means (arms, phases), and squares within cells."""
+    """Sufficient statistics: counts and means (arms, phases), and within-cell sum of squares."""
 
     count: Array
     mean: Array
@@ -116,7 +117,7 @@ def fit_model(
 
 
 def posterior(cells: Cells, prior: Array, mu: float, noise_variance: float) -> RewardModel:
-    """Return the posterior of the cells for one prior."""
+    """Return the posterior of the rewards for one prior covariance."""
     root, noisy = cells.noisy(prior)
     # K S (I + S K S)^-1 S, shape (arms, phases, phases): O(phases^3) for each arm.
     gain = prior @ (root[:, :, None] * np.linalg.inv(noisy) * root[:, None, :])
@@ -127,17 +128,17 @@ def posterior(cells: Cells, prior: Array, mu: float, noise_variance: float) -> R
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """Mean rewards (folds, phases, arms), each predicted by the model of all other folds."""
+    """Mean rewards (folds, phases, arms), each predicted by a model fitted to all other folds."""
 
     tables: Array
     seasons: LogSeasons
 
     def at(self, arm: Integers) -> Array:
-        """Return the mean reward of an arm at the phase of each row, by a model without the row."""
+        """Return the mean rewards of arms at the phases of the rows, by models without the rows."""
         return np.asarray(self.tables[self.seasons.fold, self.seasons.phase, arm])
 
     def best(self) -> Integers:
-        """Return the best arm at the phase of each row, by a model without the row."""
+        """Return the best arms at the phases of the rows, by models without these rows."""
         return np.asarray(self.tables.argmax(2)[self.seasons.fold, self.seasons.phase])
 
 

@@ -1,7 +1,8 @@
-"""Policies to evaluate on a log: the arm that they would have chosen at each row.
+"""Policies to evaluate on a log.
 
-A policy has a ``name``, a flag ``learned`` (true if made from the log with the models of other
-folds), and a method ``arms(log, seasons, models)``, which must not use the row's reward.
+A policy has a ``name``, a flag ``learned`` (true if the policy is learned from the log by models of
+other folds), and a method ``arms(log, seasons, models)``. The method returns the arm that the
+policy would have chosen at each row, and must not use the reward of that row.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class FixedArm:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
+        """Name of the policy in tables."""
         return f"arm:{self.arm}"
 
     def arms(self, log: DecisionLog, seasons: LogSeasons, models: Models) -> Integers:
@@ -44,7 +45,7 @@ class FixedArm:
 
 @dataclass(frozen=True)
 class BestPerPhase:
-    """Policy that chooses the best arm of each phase by the model of all other folds.
+    """Policy that chooses the best arm of each phase, by a model fitted to all other folds.
 
     Cross-fitting ensures that no row influences the arm that it evaluates.
     """
@@ -53,7 +54,7 @@ class BestPerPhase:
     learned: bool = True
 
     def arms(self, log: DecisionLog, seasons: LogSeasons, models: Models) -> Integers:
-        """Return the best arm of each row's phase, by a model without the row's fold."""
+        """Return the best arms at the phases of the rows, by models without these rows."""
         return models().best()
 
 
@@ -62,9 +63,10 @@ class ScheduledArms:
     """Policy with an arm for each phase, hour, weekday, or weekday and hour.
 
     Attributes:
-        name: Name in tables.
-        slots: Form of the slots, a key of ``SLOTS``.
-        plan: Arm of each slot: "step 3", "Mon", "09:00" or "Mon 09:00".
+        name: Name of the policy in tables.
+        slots: Format of the names of slots, a key of ``SLOTS``.
+        plan: Arm of each slot, by the name of the slot, such as "step 3", "Mon", "09:00" or
+            "Mon 09:00".
     """
 
     name: str
@@ -73,7 +75,7 @@ class ScheduledArms:
     learned: bool = False
 
     def arms(self, log: DecisionLog, seasons: LogSeasons, models: Models) -> Integers:
-        """Return the arm of the plan at each row."""
+        """Return the arm of the schedule at each row."""
         numbers = {when: log.number_of(arm) for when, arm in self.plan.items()}
         if self.slots == "step":
             rows: Any = [f"step {phase}" for phase in seasons.phase]
@@ -83,13 +85,14 @@ class ScheduledArms:
             raise DecisionLogError(
                 "not-clock-times",
                 f"{self.name} follows the calendar, but the times of {log.source} are plain "
-                "numbers: write the plan by steps",
+                "numbers: in the column 'when', use steps of the season, such as 'step 3'",
             )
         chosen = np.array([numbers.get(when, -1) for when in rows], dtype=np.intp)
         if (chosen < 0).any():
             when = rows[int((chosen < 0).argmax())]
             raise DecisionLogError(
-                "incomplete-schedule", f"{self.name} has no arm for {when}, which occurs in the log"
+                "incomplete-schedule",
+                f"{self.name} has no arm for {when}, which occurs in the log: add a row for it",
             )
         return chosen
 
@@ -98,24 +101,27 @@ Policy = FixedArm | BestPerPhase | ScheduledArms
 
 
 def read_schedule(path: str | Path) -> ScheduledArms:
-    """Read a plan: a CSV with columns ``when`` and ``arm``, as ``data check --schedule`` writes it.
+    """Read a schedule from a CSV file with the columns ``when`` and ``arm``.
+
+    The command ``data check --schedule`` writes files of this form.
 
     Raises:
-        DataError: If the file is not such a plan.
+        DataError: If the file is not a schedule.
     """
     table = read_table(path)
     if not {"when", "arm"} <= set(table.columns):
         raise DecisionLogError(
             "invalid-schedule",
-            f"{table.source} is not a schedule: it needs columns 'when' and 'arm'",
+            f"{table.source} is not a schedule: it needs the columns 'when' and 'arm'",
         )
     when, arms = (as_text(table.columns[name]) for name in ("when", "arm"))
     forms = [s for s, form in SLOTS.items() if all(re.fullmatch(form, slot) for slot in when)]
     if not forms or len(set(when)) < len(when):
         raise DecisionLogError(
             "invalid-schedule",
-            f"{table.source} is not a schedule that can be evaluated: 'when' must be a weekday "
-            "(Mon), an hour (09:00), both (Mon 09:00), or a step of the season (step 3), each once",
+            f"{table.source} is not a schedule that can be evaluated: the column 'when' must have "
+            "only weekdays (Mon), hours (09:00), both (Mon 09:00), or steps of the season (step "
+            "3), each in a single row",
         )
     return ScheduledArms(
         f"schedule:{Path(path).name}", forms[0], dict(zip(when, arms, strict=True))

@@ -1,4 +1,4 @@
-"""Logs of decisions from users' tables."""
+"""Reader of logs of decisions from users' tables."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from periodic_decisions.tables.series import TimeGrid, find_grid, positions
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
-MAX_SHARE_WITHOUT = 0.5  # largest share of rows without a probability in a usable log
-MONDAY = "1970-01-05"  # steps of dated times are counted from the last Monday before the first
+MAX_SHARE_WITHOUT = 0.5  # maximum share of rows without a probability in a log that can be used
+MONDAY = "1970-01-05"  # dated steps are counted from the last Monday before the first time
 
 
 def read_log(
@@ -47,17 +47,18 @@ def read_log(
 ) -> DecisionLog:
     """Read a long table of decisions: time, arm, reward and, if known, probability and contexts.
 
-    Rows may have any order, several may share a time, and times may be missing. Rows without a
-    reward are counted and left out, and so are rows without a probability if most have one.
+    Rows may be in any order, several rows may share a time, and steps may have no row. Rows without
+    a reward are counted and left out. If most rows have a probability, rows without a probability
+    are left out as well.
 
     Args:
-        source: A path (.csv, .tsv, .txt, .parquet) or a DataFrame.
+        source: Path (.csv, .tsv, .txt, .parquet) or DataFrame.
         time_column: Column of the times; required if it is ambiguous.
         arm_column: Column of the chosen arms.
         reward_column: Column of the rewards.
         probability_column: Column of the probabilities of the choices; None to detect it by name.
-        context_columns: Numeric columns that were known before the choice; None for all numeric
-            columns without another role.
+        context_columns: Numeric columns whose values were known before the choice; None for all
+            numeric columns without another role.
         step: Length of a step, such as "1h" or 0.5, to which irregular times are rounded down; None
             for regular times.
         time_format: Format of the times; None to detect it.
@@ -82,8 +83,8 @@ def read_log(
     if roles.arm is None or roles.reward is None:
         raise DecisionLogError(
             "not-a-log",
-            f"{table.source} has a column for each arm; a log is a long table with the columns "
-            "time, arm and reward",
+            f"{table.source} has a column for each arm: a log must be a long table with the "
+            "columns time, arm and reward",
         )
     contexts = list(context_columns or ())
     if context_columns is None:
@@ -97,10 +98,13 @@ def read_log(
     origin = _origin(grid)
     names, codes = arms_of(table, roles.arm, sort=True)
     columns_note = (
-        f"a log: time in {roles.time!r}, arm in {roles.arm!r}, reward in {roles.reward!r}"
+        f"the table is a log, with times in {roles.time!r}, arms in {roles.arm!r} and rewards in "
+        f"{roles.reward!r}"
     )
-    columns_note += f", probability in {probability!r}" if probability else ", no probabilities"
-    contexts_note = f"contexts, used by agents only: {', '.join(map(repr, contexts))}"
+    columns_note += (
+        f"; probabilities are in {probability!r}" if probability else "; it has no probabilities"
+    )
+    contexts_note = f"the contexts are used only by agents: {', '.join(map(repr, contexts))}"
     _check_numbers(table, columns, numbers, probability)
     log = DecisionLog(
         source=table.source,
@@ -138,8 +142,8 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGri
         except DataError as error:
             raise DecisionLogError(
                 error.code,
-                f"the times of {source} are irregular or far apart: give a step, such as '1h', to "
-                "which they are rounded down",
+                f"the times of {source} are irregular or far apart: give a step, such as '1h', and "
+                "times are rounded down to whole steps",
             ) from error
     stamps = isinstance(moments, pd.DatetimeIndex)
     try:
@@ -148,7 +152,11 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGri
     except (TypeError, ValueError):
         positive = False
     if not positive:
-        like = "a length of time such as '1h'" if stamps else "a positive number, like the times"
+        like = (
+            "a length of time such as '1h'"
+            if stamps
+            else "a positive number, in the unit of the times"
+        )
         raise DecisionLogError("invalid-duration", f"step must be {like}, got {step!r}")
     first = moments.min().floor(length) if stamps else np.floor(moments.min() / length) * length
     grid = TimeGrid(first, length)
@@ -157,8 +165,8 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGri
     if not exact.max() < MAX_VALUES:
         raise DecisionLogError(
             "sparse-times",
-            f"the times of {source} are {exact.max() + 1:,.0f} steps of {grid.step_text()}: "
-            "correct a wrong time, or use a longer step",
+            f"the times of {source} span {exact.max() + 1:,.0f} steps of {grid.step_text()}, but "
+            f"at most {MAX_VALUES:,} are allowed: correct invalid times, or use a longer step",
         )
     return grid, exact.astype(np.intp)
 
@@ -173,21 +181,25 @@ def _origin(grid: TimeGrid) -> int:
 def _check_numbers(
     table: RawTable, columns: Sequence[str], numbers: Array, probability: str | None
 ) -> None:
-    """Raise an error for too large rewards, invalid probabilities, and contexts with gaps."""
+    """Raise an error for invalid probabilities, contexts with gaps, and rewards above the limit."""
     for name, values in zip(columns, numbers.T, strict=True):
         missing = np.isnan(values)
         if name == probability:
             wrong = ~missing & ~((values > 0.0) & (values <= 1.0))
             wrong |= missing & (missing.mean() > MAX_SHARE_WITHOUT)
             rule = (
-                "probabilities must be above 0 and at most 1; without the column they are estimated"
+                "probabilities must be above 0 and at most 1, and known in most rows; without the "
+                "column, they are estimated"
             )
         elif name == columns[0]:
-            wrong, rule = np.abs(values) > MAX_REWARD, f"at most {MAX_REWARD:g} in magnitude"
+            wrong, rule = (
+                np.abs(values) > MAX_REWARD,
+                f"rewards must be at most {MAX_REWARD:g} in magnitude",
+            )
         else:
             wrong, rule = (
                 missing,
-                "a context must not have gaps; select others with context_columns",
+                "contexts must not have gaps; select other columns with context_columns",
             )
         if wrong.any():
             row = int(wrong.argmax())
@@ -200,9 +212,9 @@ def _check_numbers(
 
 
 def _known_rows(log: DecisionLog) -> DecisionLog:
-    """Return the rows with a reward, in order of time; rows of one time keep their order.
+    """Return the rows with a reward, in order of time; rows with equal times keep their order.
 
-    If probabilities are logged, rows without one are left out, too.
+    If probabilities are logged, rows without a probability are left out as well.
     """
     known = ~np.isnan(log.reward)
     if not known.any():
@@ -214,7 +226,7 @@ def _known_rows(log: DecisionLog) -> DecisionLog:
             "no-complete-rows", f"{log.source} has no row with both a reward and a probability"
         )
     order = complete[np.argsort(log.step[complete], kind="stable")]
-    rows = f"{count(int(without.sum()), 'row')} without a probability left out"
+    rows = f"left out {count(int(without.sum()), 'row')} without a probability"
     return replace(
         log,
         step=log.step[order],

@@ -1,13 +1,13 @@
 """Replay of learning agents on a log by rejection [@li2011unbiased].
 
-The agent steps through the log. If it chooses the logged arm, it receives the reward and the row
-counts; all other rows are skipped. If all K arms were logged with equal probability, the accepted
-rows have the same distribution as in the world itself, and the value is that of an agent that
-decides at one step in K.
+The agent steps through the log. If the agent chooses the logged arm, it receives the reward, and
+the row is accepted; all other rows are skipped. If all K arms were logged with equal probability,
+the accepted rows have the same distribution as in the world itself, and the value is that of an
+agent that decides at only one step in K.
 
-If probabilities differ, a row of probability p is offered with probability min(1, c / p), where c
-is a low quantile of all p. Rows with p < c have the weight c / p, so that rare rows do not limit
-the number of accepted rows.
+If probabilities differ, a row with probability p is offered to the agent with probability
+min(1, c / p), where c is a low quantile of all p. Rows with p < c have the weight c / p, so that
+rows with a rare arm do not limit the number of accepted rows.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from periodic_decisions.logs.evaluate import (
 from periodic_decisions.logs.log import DecisionLogError
 from periodic_envs.arrays import Array
 
-LOW = 0.05  # share of the rows with a probability below c
-UNIFORM = 1.5  # largest ratio of two probabilities of nearly uniform logging
+LOW = 0.05  # share of the rows whose probability is below c
+UNIFORM = 1.5  # largest ratio of probabilities for which logging counts as uniform
 
 
 def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimate:
     """Estimate the mean reward per decision of an agent while it learns from the log.
 
     Args:
-        off_policy: The log, with its season.
-        agent: The agent in the command line's notation.
+        off_policy: Log and its season.
+        agent: Agent in the command line's notation.
         seed: Seed of the agent and of the rejections.
 
     Raises:
-        DecisionLogError: If too few rows are accepted, or the agent is unknown.
+        DecisionLogError: If too few rows are accepted, or if the agent is unknown or does not
+            support the problem.
     """
     log, p = off_policy.log, off_policy.probability
     common = float(np.quantile(p, LOW, method="lower"))
@@ -51,7 +52,7 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
     problem = _problem(off_policy, observations, decisions=common * len(log))
     try:
         player = AgentSpec.parse(agent).make(problem, agent_rng)
-    except ValueError as error:  # unknown agent, or one that does not support this problem
+    except ValueError as error:  # unknown agent, or an agent that does not support this problem
         raise DecisionLogError(getattr(error, "code", "agent-failed"), str(error)) from error
     accepted = np.zeros(len(log), dtype=bool)
     for row in np.flatnonzero(offered).tolist():
@@ -65,18 +66,20 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
     parts = ((weight * log.reward[accepted], weight),)
     value = block_interval(parts, off_policy.seasons.block[accepted])
     notes = [
-        f"replayed by rejection: {count:,} of {len(log):,} rows were accepted, so that the "
-        f"agent learned from one decision in {len(log) / count:.1f}"
+        f"the agent was replayed by rejection: {count:,} of {len(log):,} rows were accepted, so it "
+        f"learned from one decision in {len(log) / count:.1f}"
     ]
     if float(p.max()) > UNIFORM * float(p.min()):
-        notes.append("arms were not logged uniformly: probable rows were accepted less often")
+        notes.append(
+            "arms were not logged uniformly: rows with a probable arm were accepted less often"
+        )
     if off_policy.known is None:
         notes.append(ESTIMATED)
     return Estimate(f"agent:{agent}", "replay", value, size, 0.0, count, tuple(notes))
 
 
 def _observations(off_policy: OffPolicy) -> Array:
-    """Return the time, its phase, and the contexts scaled to [-1, 1] at each row."""
+    """Return the time, its phase, and the contexts scaled to [-1, 1], for each row."""
     log, period = off_policy.log, off_policy.period
     # Whole seasons are subtracted, so that the agent's time starts near 0.
     t = log.step - np.floor(log.step[0] / period) * period

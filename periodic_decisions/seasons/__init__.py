@@ -1,1 +1,1 @@
-"""Seasons of a table, their gain, and schedules that follow them."""
+"""Seasons of a table, the gain from knowing them, and schedules that follow them."""

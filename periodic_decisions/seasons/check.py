@@ -1,4 +1,4 @@
-"""Description of a table for ``data check``: readings, seasons, their gain and the schedule."""
+"""Description of a table for ``data check``: readings, seasons, gain and schedule."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ class Check:
 
     Attributes:
         source: Name of the table.
-        series: The readings.
+        series: Readings of the table.
         search: Result of the search for seasons.
-        period: Season in steps, as requested or else the best detected one; None without.
+        period: Length of the season in steps, the requested length or else that of the best
+            detected season; None if there is neither.
         objective: "max" or "min".
-        gain: Gain from knowing the phase; None without a period or without two seasons.
-        slots: Phases of the season, named by the calendar; None without two seasons.
+        gain: Gain from knowing the phase; None without a period, or if the data do not reach a
+            second season.
+        slots: Phases of the season, named by the calendar; None if ``gain`` is None.
         schedule: Arm of each slot; a single arm if knowing the phase gains nothing.
     """
 
@@ -39,7 +41,7 @@ class Check:
     schedule: Schedule
 
     def lines(self) -> list[str]:
-        """Describe the readings, their seasons, the gain from knowing them, and the schedule."""
+        """Return lines that describe the readings, the seasons, the gain and the schedule."""
         parts = (self._readings(), self._season(), self._worth(), self.schedule.lines())
         return [line for part in parts for line in (*part, "")][:-1]
 
@@ -56,24 +58,25 @@ class Check:
     def _season(self) -> list[str]:
         if not self.search.seasons:
             return [
-                f"No season was detected. At least {MIN_SEASONS} repetitions must fit into the "
-                f"data: the longest season that can be detected has {self.search.longest:,} steps."
+                f"No season was detected. At least {MIN_SEASONS} repetitions of a season must fit "
+                "into the data, so the longest season that can be detected has "
+                f"{self.search.longest:,} steps."
             ]
         best, *rest = self.search.seasons
         return [
-            f"The season is {self.in_steps(best.period)}: {_evidence(best)}.",
-            *(f"Another season is {self.in_steps(c.period)}: {_evidence(c)}." for c in rest),
+            f"The season has {self.in_steps(best.period)}. It is {_evidence(best)}.",
+            *(f"Another season has {self.in_steps(c.period)}. It is {_evidence(c)}." for c in rest),
         ]
 
     def _worth(self) -> list[str]:
         if self.period is None:
             return [
-                "Without a season there is no gain from knowing the phase; give a period to "
-                "compute it nevertheless."
+                "Without a season, there is no gain from knowing the phase; give a period to "
+                "compute the gain for a season of this length."
             ]
         of = f"With a season of {self.in_steps(self.period)}"
         if self.gain is None:
-            return [f"{of}, the data hold less than two seasons: the gain cannot be computed."]
+            return [f"{of}, the data do not reach a second season: the gain cannot be computed."]
         gain = self.gain
         word, sign = self.word_and_sign
         rows = {
@@ -93,7 +96,7 @@ class Check:
         return ("cost", -1.0) if self.objective == "min" else ("reward", 1.0)
 
     def in_steps(self, period: float) -> str:
-        """Return a period as text, in steps and, if steps are lengths of time, in time."""
+        """Return a period as text: in steps and, if steps are lengths of time, in hours or days."""
         text = f"{period:,.6g} steps"
         step = self.series.step
         if isinstance(step, pd.Timedelta):
@@ -107,8 +110,8 @@ def _evidence(season: Season) -> str:
     word = "strong" if season.strength >= 0.5 else "clear" if season.strength >= 0.1 else "weak"
     share = f"{season.gain:.0%} of the possible gain"
     return (
-        f"{word}, it explains {season.strength:.0%} of the variance in held-out seasons; "
-        f"autocorrelation {season.autocorrelation:.2f}; knowing it gains "
+        f"{word}: it explains {season.strength:.0%} of the variance in held-out seasons, its "
+        f"autocorrelation is {season.autocorrelation:.2f}, and knowing it gains "
         f"{'nothing' if season.gain < MIN_SHARE else share}"
     )
 
@@ -116,17 +119,17 @@ def _evidence(season: Season) -> str:
 def _verdict(gain: PhaseGain) -> str:
     gets = f"yields {gain.share:.0%} of the possible gain"
     gains = "gains nothing" if gain.share < MIN_SHARE else gets
-    return f"Knowing the phase {gains} over the best arm, always the same."
+    return f"Knowing the phase {gains} over always choosing the best arm."
 
 
 def _method(gain: PhaseGain, sign: float) -> str:
     text = (
-        "The best arm is the best over all the data. The arms of each phase are evaluated by "
+        "The best arm is chosen from all the data. The arms of the phases are evaluated by "
         f"cross-validation over {gain.seasons:,} seasons"
     )
     held_out, hindsight = (f"{sign * value:,.4g}" for value in (gain.per_phase, gain.hindsight))
     if held_out != hindsight:
-        text += f"; chosen in hindsight they would have {hindsight}, which is optimistic"
+        text += f"; for arms chosen in hindsight, the mean is {hindsight}, which is optimistic"
     return f"({text}.)"
 
 

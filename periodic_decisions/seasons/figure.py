@@ -17,9 +17,9 @@ from periodic_envs.rendering import short, thinned, wrapped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_LINES = 6  # arms drawn as lines; more are drawn as a heat map
-MAX_NAMES = 18  # labels beside a heat map
-MAX_TICKS = 8  # ticks of a season without weekdays or months
+MAX_LINES = 6  # maximum number of arms drawn as lines; more arms are drawn as a heat map
+MAX_NAMES = 18  # maximum number of labels of a heat map
+MAX_TICKS = 8  # maximum number of ticks if a season has no weekdays or months
 _COLOURS = (
     "#4477aa",
     "#ee6677",
@@ -53,7 +53,7 @@ def _title(axes: Axes, text: str) -> None:
 
 
 def _draw_table(axes: Axes, check: Check, values: Array, edges: tuple[float, float]) -> None:
-    """Draw lines for a few arms, a heat map for many."""
+    """Draw the values as lines for a few arms, or as a heat map for many arms."""
     # Matplotlib reads "$" as mathematics, and hides labels that start with an underscore.
     plain = [short(name).replace("$", r"\$") for name in check.series.names]
     names = [f" {name}" if name.startswith("_") else name for name in plain]
@@ -106,7 +106,7 @@ def _draw_spectrum(axes: Axes, check: Check) -> None:
 
 
 def _mark_periods(axes: Axes, check: Check) -> None:
-    """Mark the detected seasons and the user's, the season of the check by a solid line."""
+    """Mark the season of the check with a solid line, and other detected seasons with dashes."""
     periods = dict.fromkeys([check.period, *(season.period for season in check.search.seasons)])
     low, high = axes.get_xlim()
     visible = [period for period in periods if period is not None and low <= period <= high]
@@ -121,7 +121,7 @@ def _mark_periods(axes: Axes, check: Check) -> None:
 def _draw_profile(axes: Axes, check: Check, gain: PhaseGain) -> None:
     slots = check.slots
     assert slots is not None
-    best = np.broadcast_to(check.schedule.arms, len(gain.profile))  # one arm may apply to all slots
+    best = np.broadcast_to(check.schedule.arms, len(gain.profile))  # a schedule may have one arm
     edges = (0.0, float(len(best)))
     values = check.word_and_sign[1] * gain.profile
     _draw_table(axes, check, values, edges)

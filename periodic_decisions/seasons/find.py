@@ -4,13 +4,15 @@ Candidates come from the periodogram and the autocorrelation. Each is then teste
 
 * *Significance.* With K whole seasons in the data, a season has power only at every K-th frequency
 of the spectrum, while noise has power at all frequencies. The mean power at these frequencies is
-compared with that of their neighbours by an F test, corrected for all periods that could have been
-tried. Drifts and random walks are smooth in frequency and do not exceed their neighbours.
+compared with the power at neighbouring frequencies by an F test, corrected for all periods that
+could have been tested. The power of drifts and random walks is smooth in frequency, so it does not
+exceed the power at neighbouring frequencies.
 * *Strength.* The share of the variance that the means by phase explain in held-out seasons.
 
 Seasons are ranked by the gain from knowing them: the reward of the arm that was best at the same
-phase in other seasons, minus that of the best fixed arm. A year that explains much variance, but
-equally for all arms, does not hide the day that changes which arm is best.
+phase in other seasons, minus the reward of the best fixed arm. A yearly season that explains much
+variance, but affects all arms equally, therefore ranks below a daily season that changes which arm
+is best.
 """
 
 from __future__ import annotations
@@ -36,23 +38,23 @@ from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from periodic_envs.data.recording import rewards_of
 
-MIN_SEASONS = 3  # least number of repetitions of a season in the data
-MIN_STRENGTH = 0.01  # least share of the variance that a season explains
-MAX_PHASES = 64  # phases when lengths are compared: finer phases are mostly noise
-CALENDAR_LEEWAY = 0.1  # relative loss of strength accepted for a period of the calendar
-MAX_P_VALUE = 0.005  # significance level; tests measure the rate of false detections
-MIN_GAIN = 0.05  # least additional gain of a longer, weaker season over one that divides it
-MAX_PEAKS = 12  # candidates from the periodogram, and from the autocorrelation
+MIN_SEASONS = 3  # minimum number of repetitions of a season in the data
+MIN_STRENGTH = 0.01  # minimum share of the variance that a season explains
+MAX_PHASES = 64  # maximum number of phases in comparisons with the calendar; more are noise
+CALENDAR_LEEWAY = 0.1  # relative loss of strength that is accepted for a calendar period
+MAX_P_VALUE = 0.005  # significance level; the test suite measures the rate of false detections
+MIN_GAIN = 0.05  # minimum additional gain of a longer, weaker season over a season that divides it
+MAX_PEAKS = 12  # maximum number of candidates from periodogram and autocorrelation each
 
 
 @dataclass(frozen=True)
 class Season:
-    """A season in a table.
+    """Season in a table.
 
     Attributes:
         period: Length in steps.
         strength: Share of the variance explained in held-out seasons, at most 1.
-        p_value: p-value, corrected for all periods.
+        p_value: p-value, corrected for all periods that could have been tested.
         autocorrelation: Autocorrelation at a lag of one period.
         gain: Gain of the best arm of each phase over the best fixed arm in held-out seasons, as a
             share of the oracle's gain; negative for a loss.
@@ -74,7 +76,8 @@ class SeasonSearch:
         frequencies: Frequencies in cycles per step, above 0.
         power: Power of the whitened values at each frequency, mean 1.
         autocorrelation: Autocorrelation at lags 0, 1, 2, ...
-        longest: Longest season that can be detected: three must fit into the data.
+        longest: Longest season in steps that can be detected: three repetitions must fit into the
+            data.
     """
 
     seasons: tuple[Season, ...]
@@ -96,8 +99,8 @@ def find_seasons(
 
     Args:
         values: Values of shape (steps, arms), NaN where missing.
-        grid: Times of the steps; with them, periods of the calendar (24 hours, 7 days, 365 days)
-            are preferred to others of similar strength.
+        grid: Times of the steps. If they are given, calendar periods (24 hours, 7 days, 365 days)
+            are preferred to other periods of similar strength.
         objective: "max" if the largest value is the best, or "min".
     """
     levels = standardise(values)
@@ -133,12 +136,12 @@ def _with_gain(season: Season, rewards: Array, grid: TimeGrid | None) -> Season:
 
 
 def _distinct(white: Array, significant: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the seasons that stay significant beyond the shorter ones that divide them."""
+    """Return the seasons that stay significant without the shorter seasons that divide them."""
     distinct: dict[float, float] = {}
     for period, p in sorted(significant):
         within = [q for q in distinct if _fits_into(q, period, len(white))]
         if any(period < 1.5 * q for q in within):
-            # Two estimates of one season: keep the more significant.
+            # Both are estimates of the same season: keep the more significant one.
             if p < distinct[max(within)]:
                 del distinct[max(within)]
                 distinct[period] = p
@@ -148,7 +151,7 @@ def _distinct(white: Array, significant: list[tuple[float, float]]) -> list[tupl
 
 
 def _rest_p_value(white: Array, period: float, within: list[float]) -> float:
-    """Return the p-value without the shorter seasons, corrected for multiples of the shortest."""
+    """Return the p-value without shorter seasons, corrected for multiples of the shortest one."""
     rest = white
     for shorter in within:
         rest = without_season(rest, shorter)
@@ -190,7 +193,7 @@ def _measure(
 
 
 def _candidates(frequencies: Array, power: Array, similarity: Array, longest: int) -> list[float]:
-    """Return the periods of the highest peaks, and the nearest whole numbers."""
+    """Return the periods of the highest peaks, and these periods rounded to whole numbers."""
     nearby = uniform_filter1d(power, 2 * neighbours(len(power)) + 1, mode="nearest")
     height = np.concatenate([[0.0], power / np.maximum(nearby, 1e-300), [0.0]])
     lines, _ = find_peaks(height)
@@ -203,18 +206,18 @@ def _candidates(frequencies: Array, power: Array, similarity: Array, longest: in
 
 
 def _rank(seasons: list[Season]) -> list[Season]:
-    """Return the seasons by decreasing gain, then strength, without harmonics of others."""
+    """Return the seasons without harmonics of others, by decreasing gain, then strength."""
     ranked: list[Season] = []
     seasons = [s for s in seasons if not any(_is_fraction(s, other) for other in seasons)]
     for one in sorted(seasons, key=lambda c: -c.strength):
         if one.strength >= MIN_STRENGTH and not any(_is_harmonic(one, b) for b in ranked):
             ranked.append(one)
-    # Differences below a hundredth are noise.
+    # Gains are rounded, since differences below a hundredth are noise.
     return sorted(ranked[:4], key=lambda c: (-round(c.gain, 2), -c.strength))
 
 
 def _is_fraction(one: Season, other: Season) -> bool:
-    """Return whether a season, such as 3.5 steps, is a fraction of another one, such as 7.
+    """Return whether a season, such as 3.5 steps, is a fraction of another, such as 7 steps.
 
     With few phases, single steps of the longer season can coincide with phases of the fraction.
     """
@@ -225,7 +228,7 @@ def _is_fraction(one: Season, other: Season) -> bool:
 
 
 def _is_harmonic(one: Season, better: Season) -> bool:
-    """Return whether a season is implied by a stronger one."""
+    """Return whether a season is implied by a stronger season."""
     short, long = sorted((one, better), key=lambda c: c.period)
     ratio = long.period / short.period
     multiple = round(ratio)
@@ -233,7 +236,7 @@ def _is_harmonic(one: Season, better: Season) -> bool:
         return False
     if one is long:
         return one.gain <= better.gain + MIN_GAIN
-    # A random profile has 1/m of its variance at the m-th part of its length.
+    # A random profile has 1/m of its variance at periods that divide its length by m.
     return one.strength * multiple <= 1.5 * better.strength
 
 
@@ -249,7 +252,7 @@ def standardise(values: Array) -> Array:
 
 
 def varying(values: Array) -> NDArray[np.bool_]:
-    """Return a mask of the arms that are at least half known and not a straight line."""
+    """Return a mask of the arms whose values are at least half known and not a straight line."""
     steps = np.arange(len(values), dtype=np.float64)
     mask = np.zeros(values.shape[1], dtype=np.bool_)
     for arm, column in enumerate(values.T):
@@ -282,10 +285,10 @@ def spectrum(white: Array) -> Array:
 def autocorrelation(levels: Array, n_lags: int) -> Array:
     """Return the autocorrelation at lags 0 .. n_lags - 1, averaged over the arms."""
     n = len(levels)
-    size = 1 << (2 * n - 1).bit_length()
+    size = 1 << (2 * n - 1).bit_length()  # padded with zeros, so that lags do not wrap around
     power = np.abs(np.fft.rfft(levels, size, axis=0)) ** 2
     products = np.fft.irfft(power.sum(1), size)[:n_lags]
-    # Divided by the number of pairs, so that a perfect season has correlation 1 at any lag.
+    # Sums are divided by the number of pairs, so that a perfect season has correlation 1.
     similarity: Array = products / np.arange(n, n - n_lags, -1) / max(products[0] / n, 1e-300)
     return np.clip(similarity, -1.0, 1.0)
 
@@ -310,7 +313,7 @@ def p_value(white: Array, period: float, independent: float) -> float:
     freedom = np.full(len(ratio), 2.0)
     if length % 2 == 0 and on_line[-1]:
         freedom[-1] = 1.0  # the highest frequency has a cosine, but no sine
-    # Smooth seasons have few harmonics, peaked ones many: test 1, 2, 4, ... and all of them.
+    # Smooth seasons have few harmonics, peaked seasons many: test 1, 2, 4, ... and all of them.
     sizes = [*(1 << i for i in range((len(ratio) - 1).bit_length())), len(ratio)]
     smallest = 1.0
     for used in sizes:
@@ -324,7 +327,7 @@ def p_value(white: Array, period: float, independent: float) -> float:
 
 
 def neighbours(n_frequencies: int) -> int:
-    """Return the number of neighbouring frequencies on each side for comparison."""
+    """Return the number of neighbouring frequencies on each side that are compared."""
     return int(np.clip(n_frequencies // 16, 3, 12))
 
 
@@ -339,7 +342,10 @@ def independent_arms(white: Array) -> float:
 
 
 def refine(measured: Array, levels: Array, period: float) -> tuple[float, float]:
-    """Return the best length, a whole number unless another is stronger, and its strength."""
+    """Return the best length of a season near a period, and the strength of this season.
+
+    The length is a whole number unless a fractional length is clearly stronger.
+    """
     exact = _sharpest(levels, period)
     worth = {p: strength_of(measured, p) for p in (period, exact)}
     whole = {p: strength_of(measured, p) for p in (float(max(2, round(p))) for p in worth)}
@@ -350,10 +356,10 @@ def refine(measured: Array, levels: Array, period: float) -> tuple[float, float]
 
 
 def in_calendar(rest: Array, period: float, calendar: Sequence[float]) -> float:
-    """Return a period of the calendar within the resolution of the data, or the period itself.
+    """Return a calendar period within the resolution of the data, or the period itself.
 
-    Strengths are compared without shorter seasons: 364 days contain whole weeks, and would include
-    their variance.
+    Strengths are compared after shorter seasons have been removed. Otherwise a period of 364 days,
+    which contains whole weeks, would include the variance of the weekly season.
     """
     near = [p for p in calendar if p != period and abs(p - period) < 0.5 * period**2 / len(rest)]
     if not near or period in calendar:
@@ -401,13 +407,13 @@ def _sharpest(levels: Array, period: float) -> float:
     near = np.linspace(period - width, period + width, 41)
     near = near[(near >= 2.0) & (near * MIN_SEASONS <= steps)]
     harmonics = np.arange(1, int(min(4, period / 2)) + 1)
-    # One period and harmonic at a time: a matrix of all would take gigabytes for long records.
+    # Each period and harmonic is computed singly: a matrix of all could take gigabytes.
     rows = np.ascontiguousarray(levels.T)
     power = [sum(_power(rows, harmonic / p) for harmonic in harmonics) for p in near]
     return float(near[int(np.argmax(power))]) if len(near) else period
 
 
 def _power(rows: Array, frequency: float) -> float:
-    """Return the total power of rows (arms, steps) at a frequency in cycles per step."""
+    """Return the total power of all rows (arms, steps) at a frequency in cycles per step."""
     angles = 2.0 * np.pi * frequency * np.arange(rows.shape[1])
     return float(((rows @ np.cos(angles)) ** 2 + (rows @ np.sin(angles)) ** 2).sum())

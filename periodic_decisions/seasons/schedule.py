@@ -17,8 +17,8 @@ from periodic_decisions.tables.cells import count
 from periodic_envs.arrays import Array
 
 MIN_SEASONS_FOR_INTERVAL = 3
-MAX_LINES = 40  # printed lines of a schedule
-MIN_SHARE = 0.01  # least share of the possible gain for a schedule to follow a season
+MAX_LINES = 40  # maximum number of printed lines of a schedule
+MIN_SHARE = 0.01  # minimum share of the possible gain for which a schedule follows a season
 COLUMNS = (
     "phase",
     "when",
@@ -61,13 +61,13 @@ class PhaseGain:
 
     @property
     def signed_share(self) -> float:
-        """Same as ``share``, but negative if choosing by phase loses."""
+        """Same as ``share``, but negative if choosing by phase lowers the reward."""
         room = self.oracle - self.static
         return (self.per_phase - self.static) / room if room > 0 else 0.0
 
 
 def measure_gain(rewards: Array, period: float, slots: Slots | None = None) -> PhaseGain | None:
-    """Compare policies on rewards without gaps; return None for less than two seasons.
+    """Compare policies on rewards without gaps; return None if there is no second season.
 
     The best arm of a phase is chosen by cross-validation over seasons: with many phases, an
     estimate in hindsight would be far too optimistic.
@@ -75,7 +75,7 @@ def measure_gain(rewards: Array, period: float, slots: Slots | None = None) -> P
     Args:
         rewards: Rewards, shape (steps, arms).
         period: Length of the season in steps.
-        slots: Phases; None for the steps of the season.
+        slots: Phases of the season; None to use its steps as phases.
     """
     if period > len(rewards) - 1:
         return None
@@ -108,21 +108,21 @@ def best_in_others(sums: Array, counts: Array) -> NDArray[np.intp]:
     known_elsewhere = (all_counts - counts)[..., 0] > 0
     best_elsewhere = (all_sums.sum(0) - sums.sum(1)).argmax(1)
     best_by_phase = ((all_sums - sums) / np.maximum(all_counts - counts, 1.0)).argmax(2)
-    # A phase without data in other seasons falls back to the best fixed arm.
+    # For a phase without data in other seasons, the best fixed arm is used.
     return np.asarray(np.where(known_elsewhere, best_by_phase, best_elsewhere[:, None]))
 
 
 def best_slots(
     rewards: Array, period: float, choices: Sequence[Slots]
 ) -> tuple[Slots, PhaseGain | None]:
-    """Return the slots with the largest gain in held-out seasons."""
+    """Return the slots with the largest gain in held-out seasons, and this gain."""
     measured = [(slots, measure_gain(rewards, period, slots)) for slots in choices]
     return max(measured, key=lambda pair: 0.0 if pair[1] is None else pair[1].signed_share)
 
 
 @dataclass(frozen=True)
 class SeasonalMean:
-    """Mean over seasons with its 95 % interval, if there are enough seasons."""
+    """Mean over seasons, with its 95 % interval if there are enough seasons."""
 
     mean: float
     low: float | None = None
@@ -131,7 +131,7 @@ class SeasonalMean:
 
     @classmethod
     def of(cls, by_season: Array) -> SeasonalMean:
-        """Return the mean of one value per season, NaN for seasons without one."""
+        """Return the mean over seasons of an array with one value per season (NaN if missing)."""
         seen = by_season[~np.isnan(by_season)]
         n, mean = len(seen), float(seen.mean()) if len(seen) else 0.0
         if n < MIN_SEASONS_FOR_INTERVAL:
@@ -155,11 +155,11 @@ class Schedule:
         slots: Slots of the season; None without a season.
         names: Names of the arms.
         fixed: Best fixed arm.
-        arms: Arm of each slot; the fixed one unless another is better in held-out seasons.
-        rewards: Mean rewards (negative costs) of arms chosen from the other seasons, shape
-            (seasons, slots), NaN without readings.
-        gains: The same, minus the rewards of the fixed arm.
-        weights: Number of readings, of the same shape.
+        arms: Arm of each slot; the fixed arm unless another arm is better in held-out seasons.
+        rewards: Mean rewards (negative costs) in each season and slot of the arms that were chosen
+            from the other seasons, shape (seasons, slots), NaN without readings.
+        gains: These rewards minus the rewards of the fixed arm, of the same shape.
+        weights: Number of readings in each season and slot, of the same shape.
         sign: Factor that converts rewards to values of the table: -1 for costs.
     """
 
@@ -178,7 +178,7 @@ class Schedule:
         return bool((self.arms == self.fixed).all())
 
     def over(self, slots: Sequence[int]) -> tuple[float, SeasonalMean]:
-        """Return the expected value over some slots, and the gain over the fixed arm."""
+        """Return the expected value in some slots, and the gain over the fixed arm."""
         index = np.asarray(slots)
         weights = self.weights[:, index]
         total = weights.sum(1)
@@ -189,7 +189,7 @@ class Schedule:
         return mean, SeasonalMean.of(gain)
 
     def lines(self) -> list[str]:
-        """Describe the schedule; consecutive slots with one arm share a line."""
+        """Return lines that describe the schedule; consecutive slots with one arm share a line."""
         name = self.names[self.fixed]
         if self.slots is None or self.always:
             return [f"Schedule: always {name}, the best arm over all the data."]
@@ -202,8 +202,8 @@ class Schedule:
         ]
         left = len(text) - 1 - MAX_LINES
         if left > 1:
-            text = [*text[: MAX_LINES + 1], f"  ... and {left:,} more lines: --schedule writes all"]
-        title = f"Schedule by {self.slots.what}, per step; gains are over always {name}:"
+            text = [*text[: MAX_LINES + 1], f"  ... and {left:,} more lines; --schedule writes all"]
+        title = f"Schedule by {self.slots.what}, per step; gains are over always choosing {name}:"
         return [title, *text, self._precision()]
 
     def _row(self, when: str, slots: list[int]) -> tuple[str, str, str, str]:
@@ -214,14 +214,17 @@ class Schedule:
     def _precision(self) -> str:
         seen = int((self.weights.sum(1) > 0).sum())
         if seen < MIN_SEASONS_FOR_INTERVAL:
-            return f"(Only {count(seen, 'season')}: too few for intervals.)"
+            return (
+                f"(The data have {count(seen, 'season')}; intervals need at least "
+                f"{MIN_SEASONS_FOR_INTERVAL}.)"
+            )
         return (
-            f"(Brackets: 95 % intervals over {seen:,} seasons. Arms are evaluated in seasons from "
-            "which they were not chosen.)"
+            f"(The brackets are 95 % intervals over {seen:,} seasons. Arms are evaluated in "
+            "seasons that were not used to choose them.)"
         )
 
     def _runs(self) -> list[tuple[str, list[int]]]:
-        """Merge adjacent slots with one arm within a group, and equal runs of several groups."""
+        """Merge adjacent slots with one arm in a group, and identical runs of several groups."""
         assert self.slots is not None
         slots = self.slots
         groups = [list(run) for _, run in groupby(range(len(slots)), lambda i: slots.groups[i])]
@@ -271,9 +274,9 @@ def plan(
 ) -> Schedule:
     """Choose the arm of each slot and evaluate it in held-out seasons.
 
-    Pooled slots (nine o'clock on all working days) share one arm, unless an arm for a single slot
-    is significantly better. An arm other than the best fixed one is chosen only if it is better.
-    Both comparisons use held-out seasons.
+    Pooled slots, such as nine o'clock on all working days, share an arm unless a separate arm for a
+    single slot is significantly better. An arm other than the best fixed arm is chosen only if its
+    reward is higher. Both comparisons use held-out seasons.
 
     Args:
         rewards: Rewards without gaps, shape (steps, arms).

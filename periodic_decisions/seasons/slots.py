@@ -1,7 +1,8 @@
-"""Steps of a table by season and phase, with phases as slots of a calendar.
+"""Assignment of the steps of a table to seasons and to slots, the phases of a season.
 
-Slots follow the calendar (midnight, Monday, January) wherever the data begin. Without a calendar
-they are the steps of the season, counted from the beginning of the data.
+If times are dates, slots follow the calendar: seasons begin at midnight, on Monday or in January,
+not at the beginning of the data. Otherwise slots are the steps of the season, counted from the
+beginning of the data.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 
 HOUR, DAY, WEEK = pd.Timedelta("1h"), pd.Timedelta("1D"), pd.Timedelta("7D")
-YEARS = (pd.Timedelta("365D"), pd.Timedelta("365.25D"))  # in whole days, and on average
+YEARS = (pd.Timedelta("365D"), pd.Timedelta("365.25D"))  # common year, and mean length of a year
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-STEP = "step"  # group of slots without a name in the calendar
+STEP = "step"  # group of all slots that do not follow the calendar
 
 Index = NDArray[np.intp]
 
 
 def phase_index(n_steps: int, period: float) -> tuple[Index, Index, int]:
-    """Return the season and the phase bin of each step, and the number of bins, one per step."""
+    """Return season and phase bin of each step, and the number of bins, about one per step."""
     bins = max(2, round(period))
+    # Round-off must not move a step into the previous season or phase.
     cycles = np.arange(n_steps) / period
     season = np.floor(cycles + 1e-9)
     phase = np.floor((cycles - season + 1e-9) * bins)
@@ -69,8 +71,8 @@ class Slots:
         ends: End of each slot within its group: exclusive for times ("10:00" for a slot that begins
             at "09:00"), inclusive for days ("Mon" for "Mon").
         what: Description of the slots, such as "hour of the day".
-        pools: Number of each slot's pool. Slots of one pool, such as nine o'clock on all working
-            days, share an arm unless the data contradict. None without pools.
+        pools: Number of the pool of each slot; None without pools. Slots of the same pool, such as
+            nine o'clock on all working days, share an arm unless the data favour separate arms.
     """
 
     season: Index
@@ -89,14 +91,14 @@ class Slots:
         return f"{self.groups[slot]} {self.starts[slot]}".strip()
 
     def span(self, first: int, last: int, groups: str | None = None) -> str:
-        """Return the name of consecutive slots within a group, or within several named groups."""
+        """Return the name of consecutive slots within a group, or within the given groups."""
         group = self.groups[first] if groups is None else groups
         start, end = self.starts[first], self.ends[last]
         return f"{group} {start if start == end else f'{start}-{end}'}".strip()
 
 
 def calendar_periods(grid: TimeGrid | None) -> tuple[float, ...]:
-    """Return the periods of the calendar in steps, whole numbers first; empty without dates."""
+    """Return the calendar periods in steps, whole numbers first, or () if times are not dates."""
     if grid is None or not isinstance(grid.step, pd.Timedelta):
         return ()
     lengths = [length / grid.step for length in (HOUR, DAY, WEEK)]
@@ -111,7 +113,7 @@ def slot_choices(
     """Return the ways to divide a season into slots, the finest first.
 
     Args:
-        grid: Times of the data; None without a calendar.
+        grid: Times of the data; None if there are no times.
         n_steps: Number of steps.
         period: Length of the season in steps.
         joint: Also divide the months of a year by weekday or by hour.
@@ -172,10 +174,10 @@ def _slots(
 
 
 def _times_of_day(times: Any, unit: Any) -> tuple[list[tuple[str, str]], Index]:
-    """Return the names of a day's units of time, and the unit of each time."""
+    """Return the names of a day's units of time, and the number of the unit of each time."""
     of_day = times - times.normalize()
     rests = (of_day % unit).unique()
-    first = rests[0] if len(rests) == 1 else pd.Timedelta(0)  # several steps in each unit
+    first = rests[0] if len(rests) == 1 else pd.Timedelta(0)  # 0 if a unit has several steps
     edges = [first + i * unit for i in range(round(DAY / unit) + 1)]
     names = [_clock_text(edge) for edge in edges]
     names[-1] = "24:00" if first == pd.Timedelta(0) else names[-1]

@@ -1,4 +1,4 @@
-"""Readers of users' tables: CSV, Parquet or DataFrame, long or wide, on a regular grid."""
+"""Readers of users' tables: CSV, Parquet or DataFrame, long or wide, with regular times."""
 
 from periodic_decisions.tables.series import Series, read_series
 

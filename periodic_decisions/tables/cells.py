@@ -1,7 +1,7 @@
-"""Parsing of numbers and times, and words for missing values: -999, "closed", "n.v.".
+"""Parsing of numbers and times, with words for missing values such as -999 or "closed".
 
-Times are ISO 8601, day or month first, Unix time, or plain numbers. Local times stay local, so that
-09:00 is the same phase in summer and in winter.
+Times may be in ISO 8601, dates with the day or the month first, Unix times, or plain numbers. Local
+times stay local, so that 09:00 has the same phase in summer and in winter.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from periodic_decisions.tables.raw import RawTable, as_text
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
-MAX_NAMED = 5  # words listed in a message
+MAX_NAMED = 5  # maximum number of words that a message lists
 MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))  # in lower case
-UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}  # 2001 to 2033
+UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}  # of the years 2001 to 2033
 Times = tuple[Any, tuple[str, ...]]  # a DatetimeIndex or numbers, and notes
 
 _COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -38,7 +38,7 @@ _TWO_FIRST = re.compile(
 
 
 class Marks(NamedTuple):
-    """Decimal mark of numbers, and whether the other mark separates thousands."""
+    """Decimal mark of numbers, with a flag that is true if the other mark separates thousands."""
 
     decimal: str = "."
     thousands: bool = False
@@ -61,13 +61,13 @@ def sentence(words: str) -> str:
 
 
 def sample(table: RawTable, name: str) -> list[str]:
-    """Return the first hundred values of a column that are not missing."""
+    """Return the first hundred values of a column that are not missing, as text."""
     words = as_text(table.columns[name].dropna().iloc[:1000])
     return [w for w in words if w.lower() not in MISSING and w.lower() not in table.absent][:100]
 
 
 def is_number(table: RawTable, name: str) -> bool:
-    """Return whether most of the first values of a column are numbers, with any decimal mark."""
+    """Return whether at least half of a column's first values are numbers with any mark."""
     if pd.api.types.is_numeric_dtype(table.columns[name]):
         return True
     words = pd.Series(sample(table, name), dtype=object)
@@ -76,7 +76,7 @@ def is_number(table: RawTable, name: str) -> bool:
 
 
 def is_time(table: RawTable, name: str) -> bool:
-    """Return whether a column holds timestamps, or its first value is one as text."""
+    """Return whether a column holds timestamps, or its first value is a timestamp as text."""
     values = table.columns[name]
     if pd.api.types.is_datetime64_any_dtype(values):
         return True
@@ -95,7 +95,7 @@ def parse_numbers(
         decimal: Decimal mark of a CSV file; None to detect it.
 
     Raises:
-        DataError: If a value is not a finite number.
+        DataError: If a value is neither a finite number nor missing.
     """
     marks = _find_marks(table, names, decimal)
     absent = pd.to_numeric(pd.Series(table.absent, dtype=object), errors="coerce").dropna()
@@ -104,7 +104,7 @@ def parse_numbers(
         values = table.columns[name]
         if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values):
             numbers = pd.Series(values.to_numpy(dtype=np.float64, na_value=np.nan))
-            named = numbers.isin(absent)  # as numbers: -999.0 equals -999
+            named = numbers.isin(absent)  # compared as numbers: -999.0 equals -999
         else:
             words = pd.Series(as_text(values), dtype=object)
             small = words.str.lower()
@@ -116,7 +116,9 @@ def parse_numbers(
         if np.isinf(numbers).any():
             row = int(np.isinf(numbers).argmax())
             raise DataError(
-                "infinite-values", f"{table.place(row)} has an infinite value in column {name!r}"
+                "infinite-values",
+                f"{table.place(row)} has an infinite value in column {name!r}: write a finite "
+                "number, or leave the cell empty",
             )
         parsed.append(numbers.mask(named).to_numpy(dtype=np.float64))
         gone += int(named.sum())
@@ -127,7 +129,7 @@ def parse_numbers(
 
 
 def _find_marks(table: RawTable, names: Sequence[str], decimal: str | None) -> Marks:
-    """Detect the marks of numbers; a decimal comma is assumed only if it is unambiguous."""
+    """Return the marks of numbers; a decimal comma is assumed only if it is unambiguous."""
     if decimal not in (None, ".", ","):
         raise DataError("invalid-option", f"decimal must be '.' or ',', got {decimal!r}")
     if table.lines is None:
@@ -145,14 +147,14 @@ def _find_marks(table: RawTable, names: Sequence[str], decimal: str | None) -> M
     if all(_THOUSANDS.fullmatch(word) for word in commas):
         raise DataError(
             "ambiguous-number",
-            f"{table.source} has ambiguous numbers like {commas[0]!r}: write them without "
+            f"{table.source} has ambiguous numbers such as {commas[0]!r}: write numbers without "
             "thousands separators, or give decimal=','",
         )
     return Marks(",")
 
 
 def _numbers(words: pd.Series, marks: Marks) -> pd.Series:
-    """Return text as numbers, NaN where it is not a number with these marks."""
+    """Return text as numbers, NaN where the text is not a number with the given marks."""
     other = "." if marks.decimal == "," else ","
     if marks.thousands:
         grouped = rf"[+-]?\d{{1,3}}(\{other}\d{{3}})+(\{marks.decimal}\d+)?"
@@ -163,7 +165,7 @@ def _numbers(words: pd.Series, marks: Marks) -> pd.Series:
 
 
 def _refusal(table: RawTable, name: str, wrong: pd.Series) -> str:
-    """Describe the values of a column that are not numbers."""
+    """Return a message about the values of a column that are not numbers."""
     words = [word[:40] for word in wrong.unique()]
     many = f" ({count(len(wrong), 'such value')})" if len(wrong) > 1 else ""
     advice = f"correct it, or give na_values={words[:MAX_NAMED]} if the value is missing"
@@ -185,7 +187,7 @@ def parse_times(
 ) -> Times:
     """Return a column as timestamps or as plain numbers.
 
-    Times with an offset are converted to UTC, or to the clocks of the time zone.
+    Times with an offset are converted to local times of the given time zone, by default to UTC.
     """
     values, texts = table.columns[name], None
     notes: tuple[str, ...] = ()
@@ -211,14 +213,14 @@ def parse_times(
         if timezone is not None:
             raise DataError(
                 "not-clock-times",
-                f"timezone={timezone!r} requires times, but column {name!r} has numbers",
+                f"timezone={timezone!r} requires dates, but column {name!r} has plain numbers",
             )
         return moments, notes
     try:
         moments = moments.as_unit("ns")
     except ValueError as error:
         raise DataError(
-            "time-out-of-range", f"column {name!r} has a time outside the years 1678 to 2261"
+            "time-out-of-range", f"column {name!r} must have times in the years 1678 to 2261"
         ) from error
     if timezone is not None:
         return _in_zone(moments, timezone), (*notes, f"times are local times in {timezone}")
@@ -228,7 +230,8 @@ def parse_times(
 def _from_numbers(numbers: Array, *, utc: bool) -> Times:
     if np.all((numbers > 19e6) & (numbers < 21e6)):
         raise DataError(
-            "ambiguous-time", "times look like dates such as 20180331: give time_format='%Y%m%d'"
+            "ambiguous-time",
+            "the times may be dates such as 20180331: if so, give time_format='%Y%m%d'",
         )
     for unit, (low, high, word) in UNIX.items():
         if np.all((numbers >= low) & (numbers <= high) & (numbers == np.rint(numbers))):
@@ -242,17 +245,19 @@ def _from_texts(name: str, texts: list[str], time_format: str | None) -> Times:
     aware = {bool(_OFFSET.search(word)) for word in words}
     if len(aware) > 1:
         raise DataError(
-            "mixed-timezones", f"column {name!r} mixes times with and without a time zone"
+            "mixed-timezones",
+            f"column {name!r} mixes times with and without a UTC offset: write all times in the "
+            "same way",
         )
     notes: tuple[str, ...] = ()
     if time_format is None:
         time_format = _find_format(name, words)
         if time_format is not None:
             first = "day" if time_format.startswith("%d") else "month"
-            notes = (f"times are written {first} first ({time_format})",)
+            notes = (f"dates are written with the {first} first ({time_format})",)
     try:
         stamps = _stamps(words, time_format or "ISO8601", utc=aware == {True})
-    except (TypeError, ValueError, OverflowError, re.error) as error:  # for invalid formats
+    except (TypeError, ValueError, OverflowError, re.error) as error:  # due to invalid formats
         raise DataError(
             "invalid-time-format",
             f"cannot read the times in column {name!r} with time_format={time_format!r}: {error}",
@@ -276,7 +281,7 @@ def _find_format(name: str, words: Sequence[str]) -> str | None:
         hours, half = ("%I", match["space"] + "%p") if match["half"] else ("%H", "")
         clock = f"{match['gap']}{hours}:%M{':%S' if match['seconds'] else ''}{half}"
     formats = [f"{first}{mark}{year}{clock}" for first in (f"%d{mark}%m", f"%m{mark}%d")]
-    tried = formats[:1] if mark == "." else formats  # months never come first with dots
+    tried = formats[:1] if mark == "." else formats  # dates with dots always begin with the day
     fits = [form for form in tried if _stamps(words, form).notna().all()]
     if len(fits) > 1:
         raise DataError(
@@ -288,7 +293,7 @@ def _find_format(name: str, words: Sequence[str]) -> str | None:
 
 
 def _in_zone(moments: pd.DatetimeIndex, zone: str) -> pd.DatetimeIndex:
-    """Return the times as local times of the zone, without an offset."""
+    """Return times as local times of the zone, without an offset."""
     try:
         pd.Timestamp("2000-01-01").tz_localize(zone)
         return moments if moments.tz is None else moments.tz_convert(zone).tz_localize(None)
@@ -300,7 +305,7 @@ def _in_zone(moments: pd.DatetimeIndex, zone: str) -> pd.DatetimeIndex:
 
 
 def clock_changes(times: Any, zone: str | None, *, back: bool) -> NDArray[np.bool_]:
-    """Return a mask of the local times that are repeated (``back``) or skipped in the zone."""
+    """Return a mask of the local times that clocks of a zone repeat (``back``) or skip."""
     if zone is None or not isinstance(times, pd.DatetimeIndex) or times.tz is not None:
         return np.zeros(len(times), dtype=np.bool_)
     twice: Any = "NaT" if back else np.zeros(len(times), dtype=np.bool_)

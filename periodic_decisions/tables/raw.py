@@ -1,7 +1,7 @@
 """Raw tables from users' files and DataFrames, whose sizes, text and names are untrusted.
 
-Columns of CSV files hold text, those of Parquet files and DataFrames their own types. :mod:`.roles`
-assigns roles to the columns.
+Columns of CSV files hold text; columns of Parquet files and DataFrames keep their types.
+:mod:`.roles` assigns roles to the columns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_BYTES = 64 * 2**20
 MAX_VALUES = 10_000_000  # rows times columns, in a file and on the grid
 MAX_COLUMNS = 2_000
 MAX_NAME_LETTERS = 200
-UNNAMED = "column 1"  # name of a first column without one: usually a saved index, never an arm
+UNNAMED = "column 1"  # given to a first column without a name, usually a saved index
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -36,7 +36,7 @@ class RawTable:
     Attributes:
         source: Name of the table in messages.
         columns: Values of each column, by name.
-        lines: Line number of each row; None for tables without lines.
+        lines: Line number of each row; None for sources without line numbers.
         notes: Guesses made while reading, as text.
         absent: The user's words for missing values, in lower case.
     """
@@ -68,7 +68,7 @@ def read_table(
     """Read a table from a path (.csv, .tsv, .txt, .parquet) or a DataFrame.
 
     Raises:
-        DataError: If it cannot be read, is too large, or is not a table.
+        DataError: If the source cannot be read, is too large, or is not a table.
     """
     if isinstance(source, pd.DataFrame):
         table = _from_frame(source)
@@ -85,12 +85,12 @@ def read_table(
 def _from_file(path: Path, separator: str | None, encoding: str | None) -> RawTable:
     """Read a regular file of bounded size."""
     if path.exists() and not path.is_file():
-        raise DataError("not-a-file", f"{str(path)!r} is not a file")
+        raise DataError("not-a-file", f"{str(path)!r} is not a regular file")
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not a path"
+        reason = getattr(error, "strerror", None) or "it is not a valid path"
         raise DataError(
             "file-not-found" if isinstance(error, FileNotFoundError) else "cannot-read",
             f"cannot read {str(path)!r}: {reason}",
@@ -98,8 +98,8 @@ def _from_file(path: Path, separator: str | None, encoding: str | None) -> RawTa
     if len(content) > MAX_BYTES:
         raise DataError(
             "file-too-large",
-            f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the required columns "
-            "and times, or pass a DataFrame",
+            f"{path.name!r} is larger than {MAX_BYTES >> 20} MiB: keep only the columns and times "
+            "that you need, or pass a DataFrame",
         )
     if path.suffix.lower() in (".parquet", ".pq"):
         return _from_parquet(path.name, content)
@@ -107,26 +107,27 @@ def _from_file(path: Path, separator: str | None, encoding: str | None) -> RawTa
         return _from_text(path.name, content, separator, encoding)
     raise DataError(
         "unknown-file-type",
-        f"unknown format of {path.name!r}: its name must end in .csv, .tsv, .txt, .parquet or .pq",
+        f"unknown file type of {path.name!r}: the name must end in .csv, .tsv, .txt, .parquet or "
+        ".pq",
     )
 
 
 def check_name(name: str, place: str) -> None:
-    """Raise an error for names that cannot be printed."""
+    """Raise an error for a name that is empty, too long or not printable."""
     if not 0 < len(name) <= MAX_NAME_LETTERS or not name.isprintable():
         raise DataError(
             "invalid-name",
-            f"{place} has no valid name: expected 1 to {MAX_NAME_LETTERS} printable characters",
+            f"{place} has an invalid name: expected 1 to {MAX_NAME_LETTERS} printable characters",
         )
 
 
 def check_size(source: str, n_columns: int, n_values: int) -> None:
-    """Raise an error for tables that would exceed the limits of memory."""
+    """Raise an error for a table that would need too much memory."""
     if n_columns > MAX_COLUMNS or n_values > MAX_VALUES:
         raise DataError(
             "table-too-large",
             f"{source} has more than {MAX_COLUMNS:,} columns or {MAX_VALUES:,} values: keep only "
-            "the required columns and times",
+            "the columns and times that you need",
         )
 
 
@@ -146,7 +147,7 @@ def _clean_names(names: list[Any], source: str) -> list[str]:
         check_name(name, f"column {i + 1} of {source}")
         if name in cleaned[:i]:
             raise DataError(
-                "repeated-names", f"{source} has two columns named {name!r}: rename one"
+                "repeated-names", f"{source} has two columns named {name!r}: rename one of them"
             )
     return cleaned
 
@@ -154,7 +155,8 @@ def _clean_names(names: list[Any], source: str) -> list[str]:
 def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the text of a file, and a note if its encoding is a guess.
 
-    Without an encoding: UTF-16 if marked, else UTF-8, cp1252 or Latin-1, the first that decodes.
+    If no encoding is given, a file with a mark of UTF-16 is decoded as UTF-16, and other files with
+    the first of UTF-8, cp1252 and Latin-1 that succeeds.
     """
     marked = "utf-16" if content.startswith(UTF_16_MARKS) else "utf-8"
     for known in [encoding] if encoding else [marked, "cp1252", "latin-1"]:
@@ -170,13 +172,16 @@ def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple
             ) from error
         if "\0" in text:
             raise DataError(
-                "binary-file", f"{name!r} is a binary file: only CSV and Parquet can be read"
+                "binary-file",
+                f"{name!r} is a binary file: only CSV and Parquet files can be read",
             )
         if known in (encoding, marked):
             return text, ()
         note = f"the text is not UTF-8 and was read as {known}: if characters look wrong, give an"
         return text, (f"{note} encoding",)
-    raise DataError("wrong-encoding", f"{name!r} is not {encoding} text: give another encoding")
+    raise DataError(
+        "wrong-encoding", f"{name!r} is not text in {encoding}: give a different encoding"
+    )
 
 
 def _from_text(name: str, content: bytes, separator: str | None, encoding: str | None) -> RawTable:
@@ -203,7 +208,7 @@ def _from_text(name: str, content: bytes, separator: str | None, encoding: str |
 def _columns(
     name: str, lines: Sequence[str], width: int, separator: str, numbers: Sequence[int]
 ) -> list[pd.Series]:
-    """Return the columns as text; Arrow's reader is ten times faster than Python's."""
+    """Return the columns as text; the reader of Arrow is ten times faster than that of Python."""
     labels = [str(i) for i in range(width)]
     content = "\n".join(lines).encode()
     wrong: list[Any] = []
@@ -224,7 +229,7 @@ def _columns(
             ),
         )
     except pa.ArrowException as error:
-        raise DataError("damaged-file", f"{name!r} is not a proper CSV file") from error
+        raise DataError("damaged-file", f"{name!r} cannot be parsed as a CSV file") from error
     if wrong:
         raise DataError(
             "wrong-field-count",
@@ -233,13 +238,14 @@ def _columns(
         )
     if len(table) != len(lines) - 1:
         raise DataError(
-            "open-quotation", f"{name!r} has a line break or an open quotation mark within a field"
+            "open-quotation",
+            f"{name!r} has a field with a line break or an unclosed quotation mark: correct it",
         )
     return [table.column(i).to_pandas() for i in range(width)]
 
 
 def _find_separator(name: str, lines: Sequence[str]) -> str:
-    """Return the separator that splits the first lines into equal numbers of fields, above one."""
+    """Return the separator that splits all first lines into the same number of fields."""
     widths = {s: {len(_split(line, s)) for line in lines} for s in SEPARATORS}
     fits = [s for s, counts in widths.items() if len(counts) == 1 and counts != {1}]
     present = [separator for separator in SEPARATORS if separator in lines[0]]
@@ -273,7 +279,7 @@ def _from_parquet(name: str, content: bytes) -> RawTable:
         check_size(name, len(schema), len(schema) * facts.num_rows)
         if sum(max(size, 0) for size in sizes) > 4 * MAX_BYTES:
             raise DataError(
-                "file-too-large", f"{name!r} expands to more than {4 * MAX_BYTES >> 20} MiB"
+                "file-too-large", f"{name!r} has more than {4 * MAX_BYTES >> 20} MiB when unpacked"
             )
         for field in schema:
             if pa.types.is_nested(field.type):
@@ -288,14 +294,14 @@ def _from_parquet(name: str, content: bytes) -> RawTable:
     except DataError:
         raise
     except Exception as error:  # Arrow raises various errors on invalid files
-        raise DataError("damaged-file", f"{name!r} is not a readable Parquet file") from error
+        raise DataError("damaged-file", f"{name!r} cannot be read as a Parquet file") from error
 
 
 def _from_frame(frame: pd.DataFrame, source: str = "the DataFrame") -> RawTable:
     if frame.columns.nlevels > 1 or frame.index.nlevels > 1:
         raise DataError(
             "several-levels",
-            f"{source} has several levels of rows or columns: call reset_index() first",
+            f"{source} has a MultiIndex: flatten its columns, or call reset_index() for its rows",
         )
     if not len(frame):
         raise DataError("empty-table", f"{source} has no rows")

@@ -36,8 +36,8 @@ PROBABILITY = frozenset(
         "wahrscheinlichkeit",
     )
 )
-INDEX = (UNNAMED, "Unnamed: 0", "index")  # saved row numbers
-MIN_SHARE_ALONE = 0.5  # least share of a log's times at which only one arm has a reward
+INDEX = (UNNAMED, "Unnamed: 0", "index")  # names of columns with saved row numbers
+MIN_SHARE_ALONE = 0.5  # in a log, more than this share of times have a single arm
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Roles:
 
     Attributes:
         time: Column of the times.
-        arms: Columns of the arms in a wide table, else empty.
-        arm: Column of the arms in a long table, else None.
-        reward: Column of the rewards in a long table, else None.
+        arms: Columns of the arms in a wide table; empty for a long table.
+        arm: Column of the arms in a long table; None for a wide table.
+        reward: Column of the rewards in a long table; None for a wide table.
     """
 
     time: str
@@ -62,14 +62,17 @@ class Roles:
         return list(self.arms) or [str(self.reward)]
 
     def lines(self, table: RawTable) -> list[str]:
-        """Describe the roles and list unused columns."""
-        line = f"a wide table: time in {self.time!r}, and a column for each arm"
+        """Return lines that describe the roles and list unused columns."""
+        line = f"the table is wide, with times in {self.time!r} and a column for each arm"
         if self.arm is not None:
-            line = f"a long table: time in {self.time!r}, arm in {self.arm!r}, reward in "
+            line = (
+                f"the table is long, with times in {self.time!r}, arms in {self.arm!r} and "
+                "rewards in "
+            )
             line += repr(self.reward)
         used = {self.time, self.arm, self.reward, *self.arms}
         unused = [repr(name) for name in table.columns if name not in used]
-        return [line, *([f"not used: {', '.join(unused)}"] if unused else [])]
+        return [line, *([f"columns that are not used: {', '.join(unused)}"] if unused else [])]
 
 
 def find_roles(
@@ -83,8 +86,8 @@ def find_roles(
     """Return the roles of the columns.
 
     Raises:
-        DataError: If a named column is missing, or if the roles are ambiguous; the message names
-            the argument that resolves it.
+        DataError: If a named column is missing, or if the roles are ambiguous. The message names
+            the argument that resolves the ambiguity.
     """
     named = [name for name in (time_column, arm_column, reward_column) if name is not None]
     check_known(named, list(table.columns), f"column of {table.source}")
@@ -98,7 +101,9 @@ def find_roles(
     reward = reward_column or _find_one("reward", table, others, arm)
     if len({time, arm, reward}) < 3:
         raise DataError(
-            "repeated-names", "time_column, arm_column and reward_column must be three columns"
+            "repeated-names",
+            "time_column, arm_column and reward_column must be different, got "
+            f"{time!r}, {arm!r} and {reward!r}",
         )
     return Roles(time, arm=arm, reward=reward)
 
@@ -106,26 +111,31 @@ def find_roles(
 def arms_of(
     table: RawTable, column: str, *, sort: bool = False
 ) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the names of a long table's arms, at least two, and the number of each row's arm."""
+    """Return the names of the arms in a long table, and the number of the arm in each row."""
     codes, names = pd.factorize(np.array(as_text(table.columns[column]), dtype=object), sort=sort)
     for code, name in enumerate(names):
         check_name(name, f"the arm in {table.place(int((codes == code).argmax()))}")
     if len(names) < 2:
         raise DataError(
-            "too-few-arms", f"at least two arms are required, {table.source} has only {names[0]!r}"
+            "too-few-arms",
+            f"at least two arms are required, but {table.source} has only {names[0]!r}",
         )
     return list(names), codes
 
 
 def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raise an error for unknown names, with a suggestion.
+    """Raise an error for an unknown name; the message suggests known names.
 
     The first word of ``what`` is part of the code: "unknown-column" or "unknown-arm".
     """
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known[:20])}"
+            hint = (
+                f"did you mean {close[0]!r}?"
+                if close
+                else f"expected one of {', '.join(known[:20])}"
+            )
             raise DataError(f"unknown-{what.split()[0]}", f"unknown {what}: {name!r}; {hint}")
 
 
@@ -144,7 +154,7 @@ def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
         raise DataError(
             "ambiguous-table",
             f"{table.source} may be a long table ({evidence}): give arm_column and reward_column, "
-            "or name the columns to use as arms=[...]",
+            "or name the columns of the arms as arms=[...]",
         )
     check_known(arms or (), others, f"arm in {table.source}")
     return _wide(time, others)
@@ -176,7 +186,7 @@ def _find_time(table: RawTable, taken: tuple[str | None, str | None]) -> str:
 
 
 def _find_one(role: str, table: RawTable, others: list[str], taken: str | None) -> str:
-    """Return the column with a role, by its name or by its values."""
+    """Return the column with a role, which is found by its name or by its values."""
     free = [name for name in others if name != taken]
     called = _called(free, ARM if role == "arm" else REWARD)
     holding = [name for name in free if is_number(table, name) == (role == "reward")]
@@ -197,8 +207,9 @@ def detect_kind(
 ) -> tuple[bool, str]:
     """Return whether a table is a log, and the reason.
 
-    A table is a log if it has a column of probabilities, or if it is a long table in which only one
-    arm has a reward at most times. An unreadable file is not a log: reading it reports the error.
+    A log is a long table that has a column of probabilities, or in which usually only one arm has a
+    reward at a time. A file that cannot be read does not count as a log; reading it reports the
+    error.
     """
     known = ("time_column", "arm_column", "reward_column")
     columns = {name: value for name, value in columns.items() if name in known}
@@ -224,7 +235,7 @@ def detect_kind(
 
 
 def probability_column_of(table: RawTable, name: str | None = None) -> str | None:
-    """Return the named column of probabilities, or the one with a common name, or None."""
+    """Return the named column of probabilities, else the column with a usual name, else None."""
     if name is not None:
         check_known([name], list(table.columns), f"column of {table.source}")
         return name

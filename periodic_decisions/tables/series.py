@@ -1,4 +1,4 @@
-"""Rewards of several arms on a regular time grid, from a CSV file, Parquet file or DataFrame."""
+"""Readings of several arms on a regular time grid, from a CSV file, Parquet file or DataFrame."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.recording import MAX_MISSING
 
 DUPLICATES = ("error", "mean")
-OFF_GRID = 1e-3  # largest distance from the grid in steps, for round-off
-MIN_SHARE_OF_STEPS = 0.02  # least share of grid times with rows; below it a time must be wrong
+OFF_GRID = 1e-3  # largest distance from the grid, in steps, that counts as round-off
+MIN_SHARE_OF_STEPS = 0.02  # minimum share of grid times with rows; fewer rows suggest a wrong time
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Report:
 
     Attributes:
         detected: Roles of the columns and other detected properties, as text.
-        missing_steps: Steps of the grid without any reading.
+        missing_steps: Number of grid steps without any reading.
         missing: Share of the readings (steps times arms) that are missing.
         dropped: Number of repeated readings with the same value.
         averaged: Number of repeated readings with different values.
@@ -112,20 +112,20 @@ class Series:
         return f"{self.grid.at(0)} to {self.grid.at(len(self.values) - 1)}"
 
     def troubles(self) -> list[str]:
-        """Describe gaps, duplicates, and arms that are the sum of the others."""
+        """Return messages about gaps, duplicates, and arms that are the sum of all others."""
         report = self.report
         steps = count(report.missing_steps, "whole step")
         dropped = count(report.dropped, "repeated reading")
         counts = {
-            f"{report.missing:.2%} of the readings are missing, {steps} among them": report.missing,
-            f"{dropped} with the same value dropped": report.dropped,
-            f"{report.averaged:,} readings averaged with others of the same time": report.averaged,
+            f"{report.missing:.2%} of the readings are missing, including {steps}": report.missing,
+            f"dropped {dropped} with the same value": report.dropped,
+            f"averaged {report.averaged:,} readings that share arm and time": report.averaged,
         }
         texts = [text for text, number in counts.items() if number]
         return [*texts, *self.scarce_arms(), *self._totals()]
 
     def scarce_arms(self) -> list[str]:
-        """Return a message if arms have more gaps than a replay allows."""
+        """Return a message if arms have more gaps than a replay allows, else an empty list."""
         missing = np.isnan(self.values).mean(0)
         scarce = [n for n, share in zip(self.names, missing, strict=True) if share > MAX_MISSING]
         return [
@@ -165,22 +165,23 @@ def read_series(
     """Read a long (time, arm, reward) or wide (time x arms) table.
 
     Args:
-        source: A path (.csv, .tsv, .txt, .parquet) or a DataFrame.
+        source: Path (.csv, .tsv, .txt, .parquet) or DataFrame.
         time_column: Column of the times; required if it is ambiguous.
         arm_column: Column of the arms in a long table; required if it is ambiguous.
         reward_column: Column of the rewards in a long table; required if it is ambiguous.
-        arms: Arms to use, in this order; None for all, in order of appearance.
-        duplicates: Treatment of different values for one arm and time: "error", or "mean". Equal
-            values are dropped.
+        arms: Arms to use, in this order; None for all arms, in order of appearance.
+        duplicates: Treatment of different values for the same arm and time: "error" raises an
+            error, "mean" averages the values. Equal values are always dropped.
         time_format: Format of the times, such as "%d/%m/%Y %H:%M"; None for ISO 8601, numbers, and
             dates with an unambiguous order of day and month.
         separator: Separator of the fields of a CSV file; None to detect it.
         decimal: Decimal mark of a CSV file; None to detect it.
         encoding: Encoding of a CSV file, such as "utf-8" or "cp1252"; None to detect it.
-        na_values: Words and numbers for missing values, in addition to the common ones.
+        na_values: Words and numbers for missing values, in addition to common words such as "NaN".
         timezone: Time zone of the times, such as "Europe/Madrid". Times with an offset are
-            converted to it; the repeated hour, when clocks are set back, is averaged, and the
-            skipped hour is a gap. None keeps times without an offset and converts others to UTC.
+            converted to this zone. When clocks are set back, the values of the repeated hour are
+            averaged; when clocks are set forward, the skipped hour is a gap. None keeps times
+            without an offset, and converts times with an offset to UTC.
 
     Raises:
         DataError: If the table cannot be used or is ambiguous.
@@ -245,15 +246,15 @@ def _filled(
         raise DataError(
             "conflicting-values",
             f"{source} has different values for {names[of]!r} at {grid.at(at)}: keep one of them, "
-            "average them with duplicates='mean', or give the timezone if clocks were set back "
-            "then",
+            "average them with duplicates='mean', or give the timezone if clocks were set back at "
+            "this time",
         )
     unseen = np.isnan(values).all(0)
     if unseen.any():
         raise DataError(
             "missing-values",
-            f"{source} has no reading of {names[int(unseen.argmax())]!r}: leave it out, or select "
-            "the others with arms=[...]",
+            f"{source} has no reading of {names[int(unseen.argmax())]!r}: remove this arm from the "
+            "table, or select the other arms with arms=[...]",
         )
     gone = np.flatnonzero(np.isnan(values).all(1))
     skipped = gone[clock_changes(times[gone], timezone, back=False)]
@@ -280,7 +281,7 @@ def show(moment: Any) -> str:
 
 
 def find_grid(moments: Any, source: str) -> TimeGrid:
-    """Return the grid from the first time, whose step is the most common difference."""
+    """Return the grid that begins at the first time, with the most common difference as step."""
     stamps = isinstance(moments, pd.DatetimeIndex)
     distinct: Any = moments.sort_values().unique() if stamps else np.unique(moments)
     if len(distinct) < 3:
@@ -291,13 +292,14 @@ def find_grid(moments: Any, source: str) -> TimeGrid:
     if stamps:
         return TimeGrid(distinct[0], pd.Series(distinct).diff().mode()[0])
     differences = np.diff(distinct)
-    # Round-off perturbs equal differences: group them by their first nine digits.
+    # Round-off perturbs equal differences, so differences are grouped by their first nine digits.
     scale = 10.0 ** (np.floor(np.log10(differences)) - 8)
     rounded, counts = np.unique(np.round(differences / scale) * scale, return_counts=True)
     step = float(rounded[counts.argmax()])
     if not max(abs(distinct[0]), abs(distinct[-1])) < 2.0**53 * step:
         raise DataError(
-            "time-out-of-range", f"the times of {source} are too large or too close for float64"
+            "time-out-of-range",
+            f"the times of {source} are too large, or too close to each other, for float64 numbers",
         )
     return TimeGrid(float(distinct[0]), step)
 
@@ -312,15 +314,15 @@ def positions(grid: TimeGrid, moments: Any, source: str) -> NDArray[np.intp]:
             "irregular-times",
             f"the times of {source} are not regular: the most common step is {grid.step_text()}, "
             f"but {show(moments[int(off.argmax())])} is not a whole number of steps after "
-            f"{show(grid.first)}; resample them, or (for months, or days across a change of the "
-            "clock) write 0, 1, 2, ... instead of the times and name the column 'step'",
+            f"{show(grid.first)}: resample the table, or (for monthly data, or daily data across a "
+            "daylight-saving change) replace the times by 0, 1, 2, ... and name the column 'step'",
         )
     if nearest.max() >= min(MAX_VALUES, len(nearest) / MIN_SHARE_OF_STEPS):
         raise DataError(
             "sparse-times",
             f"{source} has {len(nearest):,} times from {show(grid.first)} to "
             f"{show(moments.max())}, which are {nearest.max() + 1:,.0f} steps of "
-            f"{grid.step_text()}: correct wrong times, or provide more than "
+            f"{grid.step_text()}: correct invalid times, or provide rows for more than "
             f"{MIN_SHARE_OF_STEPS:.0%} of the steps",
         )
     return nearest.astype(np.intp)
