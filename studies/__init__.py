@@ -1,5 +1,5 @@
-"""Studies: pages whose figures are computed from recorded runs, and the code that they share.
+"""Studies: pages whose numbers are computed from recorded runs, and code that the pages share.
 
-Each study is a page ``NAME.md`` beside its protocols ``NAME.toml`` and ``NAME-PART.toml``.
-``make study NAME=zoo`` runs what is missing and writes ``data/NAME.parquet``.
+Each study has a page ``NAME.md`` and protocols ``NAME.toml`` or ``NAME-PART.toml``. The command
+``make study NAME=zoo`` executes the missing runs and writes ``data/NAME.parquet``.
 """

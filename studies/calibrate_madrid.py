@@ -1,13 +1,13 @@
 """Fit the simulator of Madrid's NO to the measurements of 2016 and 2017.
 
-What is published is rounded and never below 1, so moments of its logarithm would be wrong where
-ones are frequent. Stochastic EM instead: draw the Gaussian level behind every number, given the
-parameters and the hours before and after; estimate the parameters as if the draws had been
-measured; repeat.
+Published values are rounded and never below 1, so moments of their logarithms would be wrong where
+the value 1 is frequent. The parameters are therefore fitted by stochastic EM, which repeats two
+steps: draw the Gaussian level behind every value, given the parameters and the hours before and
+after; then estimate the parameters as if the draws had been measured.
 
     python -m studies.calibrate_madrid [FOLDER WITH Anio2016.zip AND Anio2017.zip]
 
-The data: Ayuntamiento de Madrid, datos abiertos. Only summary statistics are written.
+Source of the data: Ayuntamiento de Madrid, datos abiertos. Only summary statistics are written.
 """
 
 import argparse
@@ -40,21 +40,21 @@ YEARS = (2016, 2017)
 ABOUT = (
     "Parameters of a simulator of hourly NO (ug/m3) at Madrid's 24 stations: summary statistics "
     "of the measurements of 2016 and 2017. Source of the data: Ayuntamiento de Madrid, datos "
-    "abiertos. Made by studies/calibrate_madrid.py; what the names mean is "
-    "said in periodic_envs/data/madrid/simulator.py."
+    "abiertos. Made by studies/calibrate_madrid.py; the names are explained in "
+    "periodic_envs/data/madrid/simulator.py."
 )
-# In units of a station's 99 % quantile; chosen on 2016 and 2017 among values from 0.05 to 2. Larger
-# ones bring too many high values, smaller ones too many ones.
+# Saturation in units of a station's 99 % quantile, chosen from values between 0.05 and 2 on data of
+# 2016 and 2017. A larger saturation gives too many high values, a smaller one too many values of 1.
 SATURATION = 0.4
 SWEEPS = 60
 LAGS_HOURS = 240
-# How fast the parts of weather and residuals fade, and whether they return with the time of day.
+# Decay times of the parts of weather and residuals, and the daily cycles of these parts.
 MEMORY_HOURS = np.array([2.0, 6.0, 36.0, 480.0, 36.0, 480.0])
 CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 
 def no_table(zip_path: Path) -> pd.DataFrame:
-    """Return NO of one year, hours x stations, indexed by local time; NaN where not valid."""
+    """Return NO of one year, hours x stations, indexed by local time; NaN where it is not valid."""
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {DATA_VARIABLE: folder}):
         (entry,) = import_paths([zip_path]).entries
         stations, measured = cache.table(entry.year, magnitude_number("NO"))
@@ -70,7 +70,7 @@ def level_of_no(no: Array, *, saturation: Array) -> Array:
 
 @dataclass(frozen=True)
 class CalendarRows:
-    """Hour of day, month and weekday of every row, and means by them."""
+    """Hour of the day, month and weekday of every row, by which values can be averaged."""
 
     hour: NDArray[np.int_]
     month: NDArray[np.int_]
@@ -78,12 +78,12 @@ class CalendarRows:
 
     @classmethod
     def of(cls, times: pd.DatetimeIndex) -> "CalendarRows":
-        """Read the calendar of a table."""
+        """Return the calendar of the rows of a table."""
         weekday = times.day_of_week.to_numpy()
         return cls(times.hour.to_numpy(), times.month.to_numpy() - 1, weekday)
 
     def mean(self, values: Array, *keys: str) -> Array:
-        """Return means of the rows that agree in the keys, ``(*keys, ...)``."""
+        """Return the means of rows with equal keys, such as "hour", shape ``(*keys, ...)``."""
         sizes = {"hour": HOURS_PER_DAY, "month": 12, "weekday": 7}
         shape = [sizes[key] for key in keys]
         group = np.ravel_multi_index([getattr(self, key) for key in keys], shape)
@@ -95,10 +95,10 @@ class CalendarRows:
 
 @dataclass(frozen=True)
 class LevelEstimate:
-    """Parameters of the levels, their expectations, and the standardised rest."""
+    """Parameters of the levels, expected levels, and standardised residuals."""
 
     parameters: dict[str, Array]
-    expected: Array  # given the calendar and the city's weather
+    expected: Array  # expected level, given the calendar and the city's weather
     spread: Array
     weather: Array
     residual: Array
@@ -109,7 +109,7 @@ def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
     rng = np.random.default_rng(0)
     calendar = CalendarRows.of(no.index)
     values = no.to_numpy()
-    # The level lies between these bounds: rounding, the floor, and nothing where missing.
+    # Bounds of the level: by rounding, by the floor of 1, and infinite where a value is missing.
     saturation = SATURATION * np.nanquantile(values, 0.99, axis=0)
     at_least = np.where(values > 1.0, values - 0.5, 0.5)
     lower = np.where(values > 1.0, level_of_no(at_least, saturation=saturation), -np.inf)
@@ -131,12 +131,12 @@ def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
 
 
 def estimate(level: Array, calendar: CalendarRows) -> LevelEstimate:
-    """Return means and spreads by the calendar, as if levels had been measured."""
+    """Return means and spreads by the calendar, as if the levels had been measured."""
     hour, month, weekday = calendar.hour, calendar.month, calendar.weekday
     profile = calendar.mean(level, "hour")
     month_profile, weekday_profile = np.zeros((12, HOURS_PER_DAY)), np.zeros((7, HOURS_PER_DAY))
     station_month = np.zeros((12, level.shape[1]))
-    for _ in range(3):  # backfitting: the effects are nearly orthogonal, three rounds are plenty
+    for _ in range(3):  # backfitting: effects are nearly orthogonal, so three rounds are enough
         city = (level - profile[hour]).mean(axis=1)
         month_profile = calendar.mean(city - weekday_profile[weekday, hour], "month", "hour")
         weekday_profile = calendar.mean(city - month_profile[month, hour], "weekday", "hour")
@@ -172,10 +172,10 @@ def estimate(level: Array, calendar: CalendarRows) -> LevelEstimate:
 
 
 def draw_levels(rng: np.random.Generator, fit: LevelEstimate, lower: Array, upper: Array) -> Array:
-    """Draw levels between their bounds, given the city's weather and the hours beside each hour.
+    """Draw levels between their bounds, given the city's weather and the adjacent hours.
 
-    Residuals count as AR(1) here. Even hours given odd ones, then odd given even ones, can each be
-    drawn all at once.
+    Residuals are modelled as AR(1). All even hours are drawn in one operation given the odd hours,
+    then all odd hours given the even hours.
     """
     residual = fit.residual.copy()
     keep = np.mean(residual[1:] * residual[:-1])
@@ -194,9 +194,9 @@ def draw_levels(rng: np.random.Generator, fit: LevelEstimate, lower: Array, uppe
 
 
 def weather_share(weather: Array, month: NDArray[np.int_]) -> Array:
-    """Return the variance of the weather by part, for each month with its neighbours."""
+    """Return the variance of the weather by part, for each month with its two neighbours."""
     lags = np.arange(LAGS_HOURS + 1)
-    # The weather of an hour is the mean of both its ends.
+    # The weather of an hour is the mean of the weather at its beginning and its end.
     shapes = 2.0 * parts_after(lags) + parts_after(lags - 1) + parts_after(lags + 1)
     shares = []
     for centre in range(12):
@@ -218,7 +218,7 @@ def parts_after(lags: NDArray[np.int_]) -> Array:
 
 
 def autocovariances(series: Array, chosen: NDArray[np.bool_]) -> Array:
-    """Return symmetrised covariances of the chosen rows, ``(lag, column, column)``."""
+    """Return the symmetrised autocovariances of the chosen rows, ``(lag, column, column)``."""
     result = []
     for lag in range(LAGS_HOURS + 1):
         rows = np.flatnonzero(chosen[: len(chosen) - lag] & chosen[lag:])
@@ -228,19 +228,21 @@ def autocovariances(series: Array, chosen: NDArray[np.bool_]) -> Array:
 
 
 def part_covariances(measured: Array, shapes: Array, *, rounds: int = 200) -> Array:
-    """Return covariances of parts with given autocorrelations whose sum fits the measured ones.
+    """Return the covariances of the parts that fit the measured autocovariances.
 
-    Least squares over the lags, one part after the other, each kept positive semi-definite.
+    The fit at a lag is the sum of the covariances of the parts, each times its autocorrelation at
+    the lag. The parts are fitted by least squares over the lags, one part after the other, and each
+    part is kept positive semi-definite.
 
     Args:
         measured: Autocovariances, ``(lag, column, column)``.
         shapes: Autocorrelations of the parts, ``(lag, part)``.
-        rounds: How often every part is fitted again.
+        rounds: Number of times that every part is fitted.
 
     Returns:
         Array of shape ``(part, column, column)``, scaled so that the diagonals sum to 1.
     """
-    importance = 1.0 / (1.0 + np.arange(len(shapes)))  # near lags matter, and far ones are many
+    importance = 1.0 / (1.0 + np.arange(len(shapes)))  # near lags matter more, far lags are many
     parts = np.zeros((shapes.shape[1], *measured.shape[1:]))
     for _ in range(rounds):
         for part, shape in enumerate(shapes.T):
@@ -256,7 +258,7 @@ def part_covariances(measured: Array, shapes: Array, *, rounds: int = 200) -> Ar
 
 
 def main() -> None:
-    """Calibrate and write the parameters."""
+    """Calibrate the simulator and write its parameters."""
     parser = argparse.ArgumentParser(description="Calibrate the simulator of Madrid's NO.")
     parser.add_argument("folder", type=Path, nargs="?", default=DEFAULT_FOLDER)
     folder = parser.parse_args().folder

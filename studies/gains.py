@@ -35,9 +35,9 @@ from studies.theory import (
 )
 
 STEPS, PERIOD, WIDTH, ARMS, GRID = 200, 20, 10.0, 50, 101
-"""The synthetic study: its horizon, season and actions, and the grid for an interval."""
+"""Horizon, season and actions of the synthetic study, and points of the grid for an interval."""
 SHORT_PERIOD = 5
-"""Season over which growth is followed for many seasons."""
+"""Period for which growth is followed over many seasons."""
 
 
 def season_lags(tau: int) -> Array:
@@ -52,7 +52,10 @@ def action_gram(kernel: ActionKernel, x: Array) -> Array:
 
 
 def random_design(seed: int) -> tuple[float, float]:
-    """Return Lemma A.1's relative error and Lemma 1's ratio I(y; f) / sum_i I(y^(i); f^(i))."""
+    """Return Lemma A.1's relative error and Lemma 1's ratio I(y; f) / sum_i I(y^(i); f^(i)).
+
+    Both are computed for a random design.
+    """
     rng = np.random.default_rng([1, seed])
     tau, seasons = int(rng.integers(2, 13)), int(rng.integers(1, 7))
     t = np.arange(tau * seasons, dtype=np.float64)
@@ -70,9 +73,9 @@ def random_design(seed: int) -> tuple[float, float]:
 
 
 def remark_ratio() -> float:
-    """Return Lemma 1's ratio where rewards depend on each other, but not across phases.
+    """Return Lemma 1's ratio for rewards that are dependent within phases, but not across phases.
 
-    Two phases, each with an action of its own of two orthogonal ones, twice.
+    The design has two orthogonal actions, one for each of two phases, over two seasons.
     """
     x = np.array([[1.0, 0.0], [0.0, 1.0]] * 2)
     t = np.arange(4.0)
@@ -82,7 +85,7 @@ def remark_ratio() -> float:
 
 
 def small_set(seed: int) -> float:
-    """Return gamma^S_T over tau gamma^A_{T / tau} (Theorem 2) of a random set, by brute force."""
+    """Return the ratio of gamma^S_T to tau gamma^A_{T / tau} (Theorem 2) for a random small set."""
     rng = np.random.default_rng([2, seed])
     tau, seasons, n = int(rng.integers(2, 4)), int(rng.integers(1, 3)), int(rng.integers(2, 4))
     kernel = SquaredExponential(float(np.exp(rng.uniform(-1, 1))))
@@ -101,7 +104,7 @@ def rank(tau: int, period: float) -> int:
 
 
 def movement(length_scale: float) -> float:
-    """Return the standard deviation over a season at one action, as a share of the prior's.
+    """Return the standard deviation over a season at an action, as a share of the prior deviation.
 
     The mean over phases t, s of 1 - k(t, s) is the expected variance around the season's mean.
     """
@@ -123,7 +126,7 @@ def theorem_1(delta: float, *, is_finite: bool) -> Array:
 
     Args:
         delta: Probability with which the bound may be exceeded.
-        is_finite: Bound the regret of 50 actions; otherwise that of an interval.
+        is_finite: True to bound the regret for 50 actions, false to bound it for an interval.
     """
     gamma = paper_gain(1.0, ARMS if is_finite else GRID).high
     c1, c2 = slope_constants(WIDTH, length_scale=1.0)
@@ -137,12 +140,13 @@ def theorem_1(delta: float, *, is_finite: bool) -> Array:
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate of Corollary 1.
+    """Rate of growth in Corollary 1, with a kernel for which the rate is checked.
 
     Attributes:
         kernel: Kernel on the actions.
         dim: Dimension d of the actions.
-        read: Reads an exponent, or the rise with log(T / tau), from T / tau and gamma.
+        read: Function that estimates an exponent, or the slope against log(T / tau), from T / tau
+            and gamma.
         limit: Largest value that the corollary allows.
     """
 
@@ -164,12 +168,12 @@ def power_beside_log(t: Array, gamma: Array) -> float:
 
 
 RATES = {
-    # At most d tau directions can be learned, each worth 1/2 log T in the end.
+    # At most d tau directions can be learned; for large T, each of them gains 1/2 log T.
     "linear, d = 1, rise with log": Rate(Linear(), 1, rise, SHORT_PERIOD / 2.0),
     "linear, d = 2, rise with log": Rate(Linear(), 2, rise, float(SHORT_PERIOD)),
     "squared exponential, d = 1, power of log": Rate(SquaredExponential(1.0), 1, power_of_log, 2.0),
     "squared exponential, d = 2, power of log": Rate(SquaredExponential(1.0), 2, power_of_log, 3.0),
-    # d (d + 1) / {2 nu + d (d + 1)} with d = 1.
+    # The limit is d (d + 1) / {2 nu + d (d + 1)} with d = 1.
     "Matern 3/2, d = 1, power beside a log": Rate(Matern(1.5, 1.0), 1, power_beside_log, 0.4),
     "Matern 5/2, d = 1, power beside a log": Rate(Matern(2.5, 1.0), 1, power_beside_log, 2.0 / 7.0),
 }
@@ -179,7 +183,7 @@ def growth(rate: Rate, *, seasons: int) -> tuple[Array, Array]:
     """Return T / tau and gamma^S_T of greedy designs for a kernel."""
     side = np.linspace(-1.0, 1.0, 120 if rate.dim == 1 else 11)
     grid = np.stack(np.meshgrid(*[side] * rate.dim), axis=-1).reshape(-1, rate.dim)
-    # A line of ten length-scales, a square of four; linear kernels within the unit ball.
+    # Width: ten length-scales for a line, four for a square; the unit ball for linear kernels.
     is_linear = isinstance(rate.kernel, Linear)
     stretch = 1.0 / np.sqrt(rate.dim) if is_linear else {1: 5.0, 2: 2.0}[rate.dim]
     season = Periodic(SHORT_PERIOD, 1.0)(season_lags(SHORT_PERIOD))

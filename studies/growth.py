@@ -9,7 +9,7 @@ from evaluation.statistics.intervals import Interval, require_runs, resample_cou
 from periodic_envs.arrays import Array
 
 _POINTS = 64
-"""Times at which the curve is read, evenly spaced in log t."""
+"""Number of times at which the curve is evaluated, evenly spaced in log t."""
 
 
 def growth_exponent(
@@ -20,14 +20,17 @@ def growth_exponent(
     seed: int = 0,
     resamples: int = 2000,
 ) -> Interval:
-    """Return the exponent p of ``R(t) ~ t^p``: 1 never learns, 1/2 is usual, 0 is done.
+    """Return the exponent p of ``R(t) ~ t^p``, with its interval.
 
-    The slope of log mean cumulative regret against log t by least squares, after the first quarter
-    of the steps: the beginning of a run is exploration and says nothing about the rate. Where
-    regret repeats, the window should be several seasons long, else the season shows in the slope.
+    An exponent of 1 means that nothing is learned, 1/2 is typical, and 0 means that regret no
+    longer grows. The exponent is the least-squares slope of log mean cumulative regret against
+    log t. By default the first quarter of the steps is skipped: the beginning of a run is
+    exploration, which does not show the rate. If regret is periodic, the window should contain
+    several seasons; otherwise the season affects the slope.
 
-    The interval is a studentised bootstrap over whole runs. The exponent of a finite run is not
-    the one for t to infinity: sqrt(t) log(t) has a slope well above 1/2 at any time we can afford.
+    The interval is a studentised bootstrap over whole runs. The exponent of a finite run differs
+    from the limit for t to infinity: sqrt(t) log(t) has a slope well above 1/2 at all times that
+    can be simulated.
 
     Args:
         regret: Regret of each step, shape (runs, steps).
@@ -37,8 +40,9 @@ def growth_exponent(
         resamples: Number of bootstrap samples.
 
     Returns:
-        The interval; NaN where the mean regret up to the window is 0 or for fewer than two steps,
-        NaN bounds for one run.
+        Exponent with its interval. The exponent and its bounds are NaN if the mean regret before
+        the window is 0, or if the window has fewer than two steps. The bounds are NaN for a single
+        run.
     """
     regret = np.asarray(regret, dtype=np.float64)
     runs = require_runs(regret)
@@ -49,7 +53,7 @@ def growth_exponent(
     if len(weights) < 2 or mean[0] <= 0.0:
         return Interval(np.nan, np.nan, np.nan)
     counts = resample_counts(runs, resamples, np.random.default_rng(seed))
-    # Resamples of runs without any regret have no logarithm and are left out.
+    # Resamples without any regret before the window have no logarithm and are left out.
     counts = counts[counts @ curves[:, 0] > 0.0]
     slope, error = _slopes(np.ones((1, runs)), curves, weights)
     slopes, errors = _slopes(counts, curves, weights)

@@ -1,8 +1,9 @@
-"""Coverage of 95 % intervals for a mean: percentile, BCa, Student's t, and ours.
+"""Coverage of 95 % intervals for a mean: percentile, BCa, Student's t, and studentised bootstrap.
 
     python -m studies.interval_coverage [--samples 4000]
 
-The standard error of a coverage is at most 0.8 percent at the default.
+With the default number of samples, the standard error of a coverage is at most 0.8 percentage
+points. The package uses the studentised bootstrap.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ DISTRIBUTIONS: dict[str, tuple[Callable[[np.random.Generator, tuple[int, int]], 
 
 
 def percentile(x: Array, rng: np.random.Generator) -> Array:
-    """Return the quantiles of the resampled means."""
+    """Return the percentile interval: quantiles of the resampled means."""
     return np.asarray(np.quantile(x[rng.integers(0, len(x), (1000, len(x)))].mean(1), TAILS))
 
 
 def bca(x: Array, rng: np.random.Generator) -> Array:
-    """Return the quantiles corrected for bias and acceleration."""
+    """Return the BCa interval: quantiles corrected for bias and acceleration."""
     means = x[rng.integers(0, len(x), (1000, len(x)))].mean(1)
     deviation = x - x.mean()
     bias = stats.norm.ppf(np.clip((means < x.mean()).mean(), 0.001, 0.999))
@@ -45,13 +46,13 @@ def bca(x: Array, rng: np.random.Generator) -> Array:
 
 
 def student(x: Array, rng: np.random.Generator) -> Array:
-    """Return the mean and standard error."""
+    """Return Student's t interval, from the mean and its standard error."""
     error = x.std(ddof=1) / math.sqrt(len(x))
     return np.asarray(x.mean() + stats.t.ppf(TAILS, len(x) - 1) * error)
 
 
 def main() -> None:
-    """Simulate and print."""
+    """Simulate the coverage of all intervals and print it."""
     parser = argparse.ArgumentParser(description="Coverage of intervals for a mean.")
     parser.add_argument("--samples", type=int, default=4000)
     samples = parser.parse_args().samples

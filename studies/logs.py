@@ -1,4 +1,4 @@
-"""Estimators on simulated logs, compared with the truth."""
+"""Evaluation of estimators on simulated logs, by comparison with the truth."""
 
 from __future__ import annotations
 
@@ -16,20 +16,23 @@ from studies.simulated_logs import LONG, SETTINGS, Simulated, simulate
 
 ARM, PLAN, LEARNED = "a fixed arm", "the best arm of each phase", "best-per-phase, learned"
 TARGETS = (ARM, PLAN, LEARNED)
-"""The policies that are judged: the first arm; the true best of each phase; that of the log."""
+"""Policies to evaluate.
+
+The first arm; the best arm of each phase by the true means; the best arm of each phase by the log.
+"""
 REFUSED = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some logs of one policy in one world, which are judged together.
+    """Several logs of the same policy in the same kind of world.
 
     Attributes:
-        setting: The world, of ``SETTINGS`` or ``LONG``.
-        logging: The policy that logs, of ``LOGGING``.
-        estimated: Whether the probabilities are estimated, as if they had not been logged.
-        logs: How many logs.
-        seed: Of everything random.
+        setting: Name of the world, a key of ``SETTINGS`` or ``LONG``.
+        logging: Name of the policy that made the log, a key of ``LOGGING``.
+        estimated: True if the probabilities are estimated, as if they had not been logged.
+        logs: Number of logs.
+        seed: Seed of all random numbers.
     """
 
     setting: str
@@ -40,11 +43,11 @@ class Part:
 
 
 Found = dict[tuple[str, str], Array]
-"""For each target and estimator an array (logs, 3): error, and low and high minus the truth."""
+"""Estimates and bounds minus the truth, shape (logs, 3), for each target and estimator."""
 
 
 def judge(part: Part) -> Found:
-    """Return all estimates of all logs of a part; NaN where the log was refused."""
+    """Return the errors of all estimates of a part; NaN if a log does not support an estimate."""
     drawn = simulate({**SETTINGS, **LONG}[part.setting], part.logging, part.logs, part.seed)
     rows: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for number in range(part.logs):
@@ -85,16 +88,17 @@ def _errors(
 
 @dataclass(frozen=True)
 class Score:
-    """Quality of an estimator over many logs; errors are Monte-Carlo standard errors.
+    """Quality of an estimator over many logs, with Monte-Carlo standard errors.
 
     Attributes:
-        logs: How many logs.
-        refused: Share of the logs that were refused; all else is about the others.
+        logs: Number of logs.
+        refused: Share of the logs that do not support the estimate; all other attributes describe
+            the remaining logs.
         coverage: Share of intervals that contain the truth.
-        coverage_error: Its standard error.
+        coverage_error: Standard error of the coverage.
         bias: Mean error.
-        bias_error: Its standard error.
-        below: Share of intervals that lie wholly below the truth.
+        bias_error: Standard error of the bias.
+        below: Share of intervals that lie entirely below the truth.
         rmse: Root of the mean squared error.
         spread: Standard deviation of the errors.
         width: Mean width of the intervals.
@@ -113,7 +117,7 @@ class Score:
 
 
 def score(parts: Sequence[Array]) -> Score:
-    """Sum up errors and bounds of logs, arrays of shape (logs, 3)."""
+    """Return the score for the errors of all parts, arrays of shape (logs, 3)."""
     every = np.concatenate(parts)
     told = every[~np.isnan(every[:, 0])]
     n = len(told)
@@ -125,7 +129,7 @@ def score(parts: Sequence[Array]) -> Score:
         logs=len(every),
         refused=1.0 - n / len(every),
         coverage=inside,
-        # Of a share of 0 or 1 the usual error is 0: one more of each kind keeps it honest.
+        # The usual error is 0 for a share of 0 or 1, so one success and one failure are added.
         coverage_error=math.sqrt((inside * n + 1) * ((1 - inside) * n + 1) / (n + 2) ** 3),
         bias=float(error.mean()),
         bias_error=float(error.std(ddof=1) / math.sqrt(n)),

@@ -1,4 +1,4 @@
-"""Tables of the pages: numbers with intervals, from results."""
+"""Tables for the pages of studies: numbers with intervals, computed from results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def interval_text(interval: Interval, digits: int = 2) -> str:
 
 
 def ratio(results: Results, task: str, agent: str, baseline: str) -> Interval:
-    """Return an agent's mean regret as a multiple of another's, paired over runs."""
+    """Return the ratio of an agent's mean regret to that of a baseline, paired over runs."""
     runs = results.regrets(task)[[agent, baseline]].dropna()
     return paired_ratio(*_columns(runs))
 
@@ -26,13 +26,13 @@ def ratio(results: Results, task: str, agent: str, baseline: str) -> Interval:
 def ratio_table(
     results: Results, task: str, baseline: str, *, digits: int = 1, track: str = "online"
 ) -> pd.DataFrame:
-    """Return the mean regrets and their ratios to a baseline's, the least first.
+    """Return the mean regrets of agents and their ratios to a baseline, the smallest first.
 
     Args:
-        results: The runs.
-        task: The task, as tables name it.
-        baseline: An agent or a reference row.
-        digits: Digits of the regrets behind the point.
+        results: Results of the runs.
+        task: Name of the task in tables.
+        baseline: Agent or reference row.
+        digits: Number of decimals of the regrets.
         track: Track of the agents.
     """
     regrets = results.regrets(task, track)
@@ -48,7 +48,7 @@ def ratio_table(
 
 
 def normalised_table(results: Results, *, track: str = "online") -> pd.DataFrame:
-    """Return the mean normalised regret: a row per agent, a column per task, the least first."""
+    """Return the mean normalised regrets by agent (the smallest first) and task."""
     table = results.table(track=track)
     wide = pd.DataFrame(table).pivot(index="agent", columns="task", values="normalised")
     wide = wide[list(results.tasks)]

@@ -1,7 +1,7 @@
-"""Run what is missing for the page of a study and write its data: ``make study NAME=zoo``.
+"""Execute the missing runs of a study and write its data: ``make study NAME=zoo``.
 
-A study has a protocol for each of its parts: a file of this folder, or one that ships with the
-package. Finished runs stay in ``out/studies/PART.sqlite``; the pages read ``data/PART.parquet``.
+A study has a protocol for each of its parts: a file in this folder, or a protocol of the package.
+Finished runs stay in ``out/studies/PART.sqlite``; the pages read ``data/PART.parquet``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ SHIPPED = {
     "peers": "peers",
     "rl": "rl",
 }
-"""Protocols of the package, by the part of a study that runs them."""
+"""Protocols of the package, by the part of a study that uses them."""
 POINTS = 25
-"""Points of the curve of each run that are kept."""
+"""Number of points of the regret curve that are kept for each run."""
 
 
 def parts(name: str) -> dict[str, Path | str]:
-    """Return the protocols of a study by part.
+    """Return the protocols of a study, by the names of its parts.
 
     Raises:
         ValueError: If no study has this name.
@@ -36,7 +36,7 @@ def parts(name: str) -> dict[str, Path | str]:
     chosen = {part: every[part] for part in every if part.partition("-")[0] == name}
     if not chosen:
         known = sorted({part.partition("-")[0] for part in every})
-        raise ValueError(f"no study has the name {name!r}; known are: {', '.join(known)}")
+        raise ValueError(f"unknown study {name!r}: expected one of {', '.join(known)}")
     return chosen
 
 
@@ -48,14 +48,14 @@ def run_study(
     seeds: str | None = None,
     workers: int | None = None,
 ) -> list[Path]:
-    """Run what is missing of a study and return the files of totals that were written.
+    """Execute the missing runs of a study and return the files of totals that were written.
 
     Args:
         name: Name of the study.
-        stores: Folder of the stores, in which finished runs are looked up.
-        data: Folder of the files of totals.
+        stores: Folder of the stores with finished runs.
+        data: Folder for the files of totals.
         seeds: Seeds instead of those of the protocols, such as "0:2" to try a study.
-        workers: Processes; one per core by default.
+        workers: Number of processes; by default one per core.
     """
     stores.mkdir(parents=True, exist_ok=True)
     data.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("name", help="name of the study, such as zoo")
     parser.add_argument("--seeds", help='seeds instead of those of the protocols, such as "0:2"')
-    parser.add_argument("--workers", type=int, help="processes; one per core by default")
+    parser.add_argument("--workers", type=int, help="number of processes; default: one per core")
     parser.add_argument("--data", type=Path, default=FOLDER / "data", help="folder to write to")
     options = parser.parse_args(arguments)
     for path in run_study(

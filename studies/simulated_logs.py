@@ -1,4 +1,4 @@
-"""Logs of known policies in worlds of this suite, drawn in bulk from the tables of the worlds."""
+"""Simulated logs of known policies, drawn in bulk from the tables of this project's worlds."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from periodic_envs.worlds.stationary import Stationary
 from periodic_envs.worlds.synthetic_discrete import SyntheticDiscrete
 
 SEASONS = 40
-"""Whole seasons in each log."""
+"""Number of whole seasons in a log."""
 MORE = 4
-"""How many times as many there are in a long log."""
+"""Number of seasons in a long log, as a multiple of ``SEASONS``."""
 EPSILON = 0.3
-"""Share of the decisions that a policy which prefers an arm makes at random."""
+"""Share of random decisions in the logs of policies that otherwise choose a preferred arm."""
 PLAN_PARTS = 4
-"""Parts of a season in each of which a logging schedule keeps to one arm."""
+"""Number of parts of a season in each of which a logging schedule prefers a single arm."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A world to draw logs in.
+    """World in which logs are drawn.
 
     Attributes:
-        title: What the page calls it.
+        title: Name of the setting on the page, which is also part of the seed.
         env_id: Id of the world.
-        world: The world itself.
-        poisson: Whether rewards are counts; else they have Gaussian noise of deviation 1.
-        day_deviation: Deviation of a level that all arms share within a season, drawn for
-            each: good days and bad days.
-        seasons: Whole seasons in each log.
+        world: World from which processes are drawn.
+        poisson: True if rewards are counts, false for Gaussian noise of standard deviation 1.
+        day_deviation: Standard deviation of a level that all arms share within a season and that
+            is drawn for each season: good days and bad days.
+        seasons: Number of whole seasons in each log.
     """
 
     title: str
@@ -61,7 +61,7 @@ LONG = {
     f"{name}, long": replace(SETTINGS[name], seasons=MORE * SEASONS)
     for name in ("seasonal", "rides")
 }
-"""The same with longer logs, to see whether what is wrong goes away with them."""
+"""Settings with longer logs, which show whether errors decrease with the length of the log."""
 LOGGING = {
     "uniform": "uniform",
     "epsilon-greedy": f"epsilon-greedy, epsilon {EPSILON:g}",
@@ -74,12 +74,12 @@ class Simulated:
     """Logs of one policy, each in a separate world, with values that are unknown in practice.
 
     Attributes:
-        period: Of the worlds.
-        means: Mean reward of each arm at each step, good and bad days left out; shape
-            (logs, steps, arms).
-        arm: What was chosen, shape (logs, steps).
-        reward: What it brought, shape (logs, steps).
-        probability: With what probability it was chosen, shape (logs, steps).
+        period: Period of the worlds, in steps.
+        means: Mean reward of each arm at each step, without the random effects of good and bad
+            days, shape (logs, steps, arms).
+        arm: Chosen arms, shape (logs, steps).
+        reward: Rewards of the chosen arms, shape (logs, steps).
+        probability: Probabilities with which the arms were chosen, shape (logs, steps).
     """
 
     period: float
@@ -89,7 +89,7 @@ class Simulated:
     probability: Array
 
     def log(self, number: int) -> DecisionLog:
-        """Return one of the logs, as it would be read from a file."""
+        """Return one of the logs in the form in which it would be read from a file."""
         steps, arms = self.means.shape[1:]
         return DecisionLog(
             source=f"log {number}",
@@ -103,13 +103,13 @@ class Simulated:
 
 
 def simulate(setting: Setting, logging: str, logs: int, seed: int) -> Simulated:
-    """Draw worlds, and a log of one policy in each.
+    """Draw worlds, and a log of the same policy in each world.
 
     Args:
-        setting: The world.
-        logging: The policy, of ``LOGGING``.
-        logs: How many.
-        seed: Of everything random.
+        setting: World and length of the logs.
+        logging: Name of the policy, a key of ``LOGGING``.
+        logs: Number of logs.
+        seed: Seed of all random numbers.
     """
     rng = np.random.default_rng([seed, list(LOGGING).index(logging), *setting.title.encode()])
     period = float(setting.world.public.periods[0])
@@ -128,7 +128,7 @@ def simulate(setting: Setting, logging: str, logs: int, seed: int) -> Simulated:
     for t in range(steps):
         if logging == "epsilon-greedy":
             preferred[:, t] = (sums / np.maximum(counts, 1.0)).argmax(1)
-        # One uniform number decides both whether to explore and where.
+        # One uniform number determines both whether the policy explores and which arm it explores.
         explored = np.minimum((uniform[:, t] / epsilon * arms).astype(np.intp), arms - 1)
         arm[:, t] = np.where(uniform[:, t] < epsilon, explored, preferred[:, t])
         sums[every, arm[:, t]] += rewards[every, t, arm[:, t]]
@@ -144,7 +144,7 @@ def _table(process: Any) -> Array:
 
 
 def _rewards(setting: Setting, means: Array, period: float, rng: np.random.Generator) -> Array:
-    """Return the reward of every arm at every step, whichever is chosen."""
+    """Return the rewards of all arms at all steps, chosen or not, shape (logs, steps, arms)."""
     if setting.poisson:
         return rng.poisson(means).astype(np.float64)
     logs, steps = means.shape[:2]
@@ -154,7 +154,7 @@ def _rewards(setting: Setting, means: Array, period: float, rng: np.random.Gener
 
 
 def _plan(shape: tuple[int, ...], period: float, rng: np.random.Generator) -> Integers:
-    """Return a random arm for each part of the season and log, shape (logs, steps)."""
+    """Return a random arm for each log and each part of its season, shape (logs, steps)."""
     logs, steps, arms = shape
     parts = rng.integers(0, arms, (logs, PLAN_PARTS))
     part = (np.arange(steps) % period / period * PLAN_PARTS).astype(np.intp)

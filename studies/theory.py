@@ -1,9 +1,10 @@
 """The paper's regret analysis in numbers: information gain, Theorems 1 and 2, and their rates.
 
-Pure functions of covariance matrices; sigma^2 is ``noise_variance``, T is ``rounds``, and a season
-has tau phases. gamma^A_T is the most that T noisy rewards can tell about a fixed function of the
-action, gamma^S_T about one that repeats every tau steps, where the step fixes the phase. Both are
-over finitely many actions, which may be chosen again; an interval needs a fine grid.
+The functions depend only on covariance matrices. In formulas, sigma^2 is ``noise_variance``, T is
+``rounds``, and a season has tau phases. gamma^A_T is the largest information that T noisy rewards
+can give about a fixed function of the action. gamma^S_T is the largest information about a function
+that repeats every tau steps, where the step determines the phase. Both are maxima over finitely
+many actions, which may be chosen repeatedly; an interval must be replaced by a fine grid.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ from periodic_envs.arrays import Array
 
 Ints = NDArray[np.intp]
 
-_BLOCK = 64  # rank-one updates that are subtracted together, as one product of matrices
-_DESIGNS = 200_000  # most designs that are tried one by one
+_BLOCK = 64  # rank-one updates that are subtracted in one product of matrices, for speed
+_DESIGNS = 200_000  # maximum number of designs that are tried individually
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """gamma_1, ..., gamma_T lie between two curves; neither ever falls.
+    """Lower and upper bounds of gamma_1, ..., gamma_T; neither bound decreases with T.
 
     Attributes:
-        low: What the greedy design gains, shape (T,).
-        high: What no design exceeds, shape (T,).
-        choices: The action that the greedy design takes at each step, shape (T,).
+        low: Gain of the greedy design, shape (T,).
+        high: Upper bound on the gain of all designs, shape (T,).
+        choices: Action of the greedy design at each step, shape (T,).
     """
 
     low: Array
@@ -41,7 +42,7 @@ class Bracket:
 
 
 def information_gain(covariance: ArrayLike, *, noise_variance: float) -> float:
-    """Return I(y; f) = 1/2 log|I + K / sigma^2| of rewards with covariance K of means (Sec. 4.1).
+    """Return I(y; f) = 1/2 log|I + K / sigma^2| for mean rewards with covariance K (Sec. 4.1).
 
     >>> round(information_gain([[1.0]], noise_variance=1.0), 4)
     0.3466
@@ -51,10 +52,10 @@ def information_gain(covariance: ArrayLike, *, noise_variance: float) -> float:
 
 
 def predictive_variances(covariance: ArrayLike, *, noise_variance: float) -> Array:
-    """Return sigma^2_{t-1}(s_t), t = 1, ..., T, the variances given the previous rewards.
+    """Return the variances sigma^2_{t-1}(s_t), t = 1, ..., T, given the previous rewards.
 
-    The covariance is conditioned on one reward after the other. No determinant is taken: that
-    ``gain_from_variances`` gives ``information_gain`` is Lemma A.1, not the same sum twice.
+    The covariance is conditioned on one reward after the other, without a determinant. The equality
+    of ``gain_from_variances`` and ``information_gain`` is therefore a check of Lemma A.1.
     """
     noise_variance = checks.positive("noise_variance", noise_variance)
     left = _covariance("covariance", covariance).copy()
@@ -66,19 +67,20 @@ def predictive_variances(covariance: ArrayLike, *, noise_variance: float) -> Arr
 
 
 def gain_from_variances(variances: ArrayLike, *, noise_variance: float) -> float:
-    """Return Lemma A.1: I(y; f) = 1/2 sum_t log(1 + sigma^2_{t-1}(s_t) / sigma^2)."""
+    """Return I(y; f) = 1/2 sum_t log(1 + sigma^2_{t-1}(s_t) / sigma^2), by Lemma A.1."""
     variances = np.asarray(variances, dtype=np.float64)
     if not (variances >= 0.0).all():
-        raise ValueError("variances must be numbers of at least 0")
+        raise ValueError(f"variances must be numbers of at least 0, got {variances.min():g}")
     return float(_log_gain(variances, checks.positive("noise_variance", noise_variance)).sum())
 
 
 def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: float) -> Array:
-    """Return I(y^(i); f^(i)) of each phase by itself. Lemma 1: their sum is at least I(y; f).
+    """Return the information gain I(y^(i); f^(i)) of each phase.
 
-    They are equal if and only if rewards of different phases are independent; within a phase they
-    need not be (the paper's remark asks for it). ``phases`` has a whole number for each row; the
-    gains are in the order of these numbers, one for each that occurs.
+    By Lemma 1, the sum of these gains is at least I(y; f). The sum is equal to I(y; f) if and only
+    if rewards of different phases are independent. Rewards of the same phase need not be
+    independent, although the paper's remark requires it. ``phases`` has a whole number for each
+    row; the result has one gain for each distinct number, in increasing order.
     """
     noise_variance = checks.positive("noise_variance", noise_variance)
     covariance, phases = _covariance("covariance", covariance), np.asarray(phases)
@@ -91,10 +93,10 @@ def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: flo
 def action_gain(covariance: ArrayLike, *, rounds: int, noise_variance: float) -> Bracket:
     """Return the bounds of gamma^A_1, ..., gamma^A_T for actions of this covariance (n, n).
 
-    Information gain is monotone and submodular, so T choices gain no more than any design at hand
-    plus T times the most that one more reward would add to it: the online bound of
-    [@leskovec2007cost], here the least over greedy designs of every length. It is never above what
-    greedy choices guarantee, e / (e - 1) times their gain [@nemhauser1978analysis].
+    Information gain is monotone and submodular. The gain of T choices is therefore at most the gain
+    of any design plus T times the largest marginal gain of one more reward: the online bound of
+    [@leskovec2007cost]. Here the bound is minimised over greedy designs of every length. It never
+    exceeds the guarantee for greedy choices, e / (e - 1) times their gain [@nemhauser1978analysis].
     """
     covariance = _covariance("covariance", covariance)
     return _greedy(covariance, _visits(rounds, 1), noise_variance)
@@ -110,17 +112,18 @@ def season_gain(
     """Return the bounds of gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
 
     Step t = 1, 2, ... is in phase (t - 1) mod tau, a row of ``season_covariance``. The upper bound
-    is the online bound as in ``action_gain``, now never above twice the greedy gain, the guarantee
-    for one choice per step [@fisher1978analysis]; or Theorem 2, with the visits of each phase,
-    whether or not tau divides T. (Theorem 2 can be an equality although phases are correlated: if
-    actions are independent of each other, each phase may have its own.)
+    is the smaller of two bounds. The first is the online bound, as in ``action_gain``. For one
+    choice per step, it is at most twice the greedy gain, the guarantee of [@fisher1978analysis].
+    The second is Theorem 2, with the number of visits of each phase, so that tau need not divide T.
+    (Theorem 2 can hold with equality although phases are correlated: if actions are independent of
+    each other, each phase may use a different action.)
     """
     actions = _covariance("action_covariance", action_covariance)
     season = _covariance("season_covariance", season_covariance)
     visits, scales = _visits(rounds, len(season)), season.diagonal()
     bracket = _greedy(_kron(season, actions), visits, noise_variance)
     once, ceiling = _visits(int(visits.max()), 1), np.zeros(rounds)
-    for scale in np.unique(scales).tolist():  # one, unless phases differ in their variance
+    for scale in np.unique(scales).tolist():  # one scale if variances are equal
         alone = _greedy(scale * actions, once, noise_variance)
         ceiling += np.append(0.0, alone.high)[visits[:, scales == scale]].sum(1)
     high = np.minimum(bracket.high, ceiling)  # Theorem 2
@@ -128,7 +131,7 @@ def season_gain(
 
 
 def exact_action_gain(covariance: ArrayLike, *, rounds: int, noise_variance: float) -> float:
-    """Return gamma^A_T, by trying every design; for small sets."""
+    """Return gamma^A_T by trying every design, which is feasible for small sets only."""
     return exact_season_gain(covariance, [[1.0]], rounds=rounds, noise_variance=noise_variance)
 
 
@@ -139,9 +142,10 @@ def exact_season_gain(
     rounds: int,
     noise_variance: float,
 ) -> float:
-    """Return gamma^S_T, by trying every design; for small sets. Arguments as in ``season_gain``.
+    """Return gamma^S_T by trying every design, which is feasible for small sets only.
 
-    Within a phase the order of the choices does not matter and is not tried.
+    The order of the choices within a phase does not matter, so different orders are not tried. The
+    arguments are those of ``season_gain``.
     """
     actions = _covariance("action_covariance", action_covariance)
     season = _covariance("season_covariance", season_covariance)
@@ -149,7 +153,10 @@ def exact_season_gain(
     counts = _visits(rounds, len(season))[-1].tolist()
     designs = math.prod(math.comb(n + count - 1, count) for count in counts)
     if designs > _DESIGNS:
-        raise ValueError(f"there are {designs:,} designs, and at most {_DESIGNS:,} are tried")
+        raise ValueError(
+            f"there are {designs:,} designs, but at most {_DESIGNS:,} can be tried: use fewer "
+            "rounds or actions"
+        )
     phases = (range(i * n, (i + 1) * n) for i in range(len(season)))
     sets = map(itertools.combinations_with_replacement, phases, counts)
     rows = (np.concatenate(design).astype(np.intp) for design in itertools.product(*sets))
@@ -160,14 +167,14 @@ def exact_season_gain(
 def regret_bound(
     rounds: ArrayLike, *, beta: ArrayLike, gamma: ArrayLike, noise_variance: float
 ) -> Array:
-    """Return Theorem 1: sqrt(c3 T beta_T gamma_T) + pi^2 / 6 with c3 = 8 / log(1 + sigma^-2).
+    """Return Theorem 1's bound, sqrt(c3 T beta_T gamma_T) + pi^2 / 6, c3 = 8 / log(1 + sigma^-2).
 
-    For prior variances of at most 1, as for GP-UCB [@srinivas2009gaussian]; arrays are broadcast.
-    A finite set of actions does without pi^2 / 6.
+    The bound holds for prior variances of at most 1, as for GP-UCB [@srinivas2009gaussian]. For a
+    finite set of actions, the term pi^2 / 6 is not needed. Arrays are broadcast.
     """
     rounds, beta, gamma = (np.asarray(x, dtype=np.float64) for x in (rounds, beta, gamma))
     if not all((np.isfinite(x) & (x >= 0.0)).all() for x in (rounds, beta, gamma)):
-        raise ValueError("rounds, beta and gamma must be finite and not negative")
+        raise ValueError("rounds, beta and gamma must be finite numbers of at least 0")
     c3 = 8.0 / math.log1p(1.0 / checks.positive("noise_variance", noise_variance))
     return np.asarray(np.sqrt(c3 * rounds * beta * gamma) + math.pi**2 / 6.0)
 
@@ -175,10 +182,11 @@ def regret_bound(
 def slope_constants(width: float, *, length_scale: float) -> tuple[float, float]:
     """Return (c1, c2) of Theorem 1's second assumption, P{sup |df/da| >= L} <= c1 exp{-(L / c2)^2}.
 
-    For a draw of variance 1 with the squared exponential kernel on an interval of this width. Its
-    slope has variance 1 / l^2, and the slope of that 3 / l^4. If the slope reaches L or -L, it does
-    so at the left end, or it crosses L upwards or -L downwards, and Rice's formula
-    [@rice1945mathematical] says how often it is expected to. With Phi the normal distribution,
+    The constants are for a draw of variance 1 with the squared exponential kernel on an interval of
+    this width. The slope of the draw has variance 1 / l^2, and its second derivative has variance
+    3 / l^4. If the slope reaches L or -L, it does so at the left end of the interval, or it crosses
+    L upwards or -L downwards. Rice's formula [@rice1945mathematical] gives the expected number of
+    these crossings. With the distribution function Phi of the standard normal distribution,
 
         P <= 2 Phi(-L l) + 2 (width / 2 pi) (sqrt(3) / l) exp(-L^2 l^2 / 2)
           <= {1 + sqrt(3) width / (pi l)} exp(-L^2 l^2 / 2)   for all L >= 0.
@@ -192,7 +200,8 @@ def slope_constants(width: float, *, length_scale: float) -> tuple[float, float]
 def power(rounds: ArrayLike, gamma: ArrayLike) -> float:
     """Return the exponent p of gamma_T ~ T^p (Corollary 1), the slope of log gamma over log T.
 
-    Least squares over the rounds above the geometric middle of the smallest and the largest.
+    The slope is fitted by least squares to the rounds above the geometric mean of the smallest and
+    the largest round.
 
     >>> round(power([1, 10, 100, 1000, 10000], [1, 2, 4, 8, 16]), 3)
     0.301
@@ -201,21 +210,21 @@ def power(rounds: ArrayLike, gamma: ArrayLike) -> float:
 
 
 def power_of_log(rounds: ArrayLike, gamma: ArrayLike) -> float:
-    """Return the exponent p of gamma_T ~ (log T)^p; as ``power``, against log log T.
+    """Return the exponent p of gamma_T ~ (log T)^p, fitted as in ``power`` but over log log T.
 
-    For gamma^S_T give T / tau, as Corollary 1 does.
+    For gamma^S_T, pass T / tau as ``rounds``, as in Corollary 1.
     """
     return _slope(rounds, gamma, lambda rounds: np.log(np.log(rounds)))
 
 
 def _greedy(covariance: Array, visits: Ints, noise_variance: float) -> Bracket:
-    """Return the greedy design on candidates (phase, action), and what no design exceeds."""
+    """Return bounds: of the greedy design over candidates (phase, action), and of all designs."""
     noise_variance = checks.positive("noise_variance", noise_variance)
     (rounds, tau), n = visits.shape, len(covariance) // visits.shape[1]
     left, variances = covariance.copy(), covariance.diagonal().copy()
     pending = np.empty((_BLOCK, len(left)))
     low, choices = np.zeros(rounds + 1), np.empty(rounds, dtype=np.intp)
-    more = np.empty((rounds + 1, tau))  # the most that one more reward of each phase would add
+    more = np.empty((rounds + 1, tau))  # largest marginal gain of one more reward of each phase
     more[0] = _log_gain(variances.reshape(tau, n).max(1), noise_variance)
     for t in range(rounds):
         row, here = t % _BLOCK, t % tau * n
@@ -229,13 +238,13 @@ def _greedy(covariance: Array, visits: Ints, noise_variance: float) -> Bracket:
             left -= pending.T @ pending
         more[t + 1] = _log_gain(variances.reshape(tau, n).max(1), noise_variance)
     high, counts = np.full(rounds, np.inf), visits.astype(np.float64)
-    for gain, most in zip(low, more, strict=True):  # each bound rises with T, as gamma_T does
+    for gain, most in zip(low, more, strict=True):  # each bound increases with T, like gamma_T
         np.minimum(high, gain + counts @ most, out=high)
-    return Bracket(low[1:], np.maximum(low[1:], high), choices)  # lower only by round-off
+    return Bracket(low[1:], np.maximum(low[1:], high), choices)  # the bounds may cross by round-off
 
 
 def _visits(rounds: int, tau: int) -> Ints:
-    """Return the count of each phase after T = 1, 2, ... steps, shape (rounds, tau)."""
+    """Return the number of visits of each phase after T = 1, 2, ... steps, shape (rounds, tau)."""
     steps = np.arange(1, checks.whole("rounds", rounds, 1) + 1)
     return (steps[:, None] + tau - 1 - np.arange(tau)) // tau
 
@@ -255,12 +264,18 @@ def _log_gain(variances: Array, noise_variance: float) -> Array:
 def _slope(rounds: ArrayLike, gamma: ArrayLike, scale: Callable[[Array], Array]) -> float:
     rounds, gamma = np.asarray(rounds, dtype=np.float64), np.asarray(gamma, dtype=np.float64)
     if rounds.ndim != 1 or rounds.shape != gamma.shape:
-        raise ValueError(f"rounds and gamma differ in shape: {rounds.shape} and {gamma.shape}")
+        raise ValueError(
+            f"rounds and gamma must be vectors of equal length, got the shapes {rounds.shape} and "
+            f"{gamma.shape}"
+        )
     if not ((rounds >= 1.0) & (gamma > 0.0) & np.isfinite(rounds * gamma)).all():
         raise ValueError("rounds must be at least 1, gamma above 0, and both finite")
     kept = rounds**2 >= rounds.min(initial=np.inf) * rounds.max(initial=1.0)
     if len(np.unique(rounds[kept])) < 3:
-        raise ValueError("a slope needs three different rounds above their geometric middle")
+        raise ValueError(
+            "a slope needs at least three different rounds above the geometric mean of the "
+            "smallest and the largest round"
+        )
     x = scale(rounds[kept])
     return float((x - x.mean()) @ np.log(gamma[kept]) / np.sum((x - x.mean()) ** 2))
 
@@ -272,7 +287,7 @@ def _covariance(name: str, value: ArrayLike) -> Array:
     scale = np.abs(array).max()
     if not np.isfinite(scale) or np.abs(array - array.T).max() > 1e-9 * scale:
         raise ValueError(f"{name} must be finite and symmetric")
-    try:  # up to round-off
+    try:  # a small multiple of the unit matrix allows for round-off
         np.linalg.cholesky(array + (1e-8 * scale + np.finfo(float).tiny) * np.eye(len(array)))
     except np.linalg.LinAlgError:
         raise ValueError(f"{name} must be positive semi-definite") from None

@@ -1,6 +1,6 @@
-"""Generated pages of the site, made from the code when the site is built.
+"""Sphinx extension that generates pages of the site from the code.
 
-``generate`` makes pages and pictures; the rest is what Sphinx calls while it reads and writes.
+``generate`` writes the pages and pictures. The other functions are callbacks of Sphinx events.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _read_docstring(
 
 
 def setup(app: Any) -> dict[str, Any]:
-    """Connect everything to Sphinx."""
-    from site_pages import mathml  # here: all else can be tested without Sphinx
+    """Connect the callbacks to the events of Sphinx."""
+    from site_pages import mathml  # needs Sphinx, unlike the rest
 
     mathml.setup(app)
     app.connect("builder-inited", _generate)

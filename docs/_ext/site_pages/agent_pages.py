@@ -1,4 +1,4 @@
-"""A page for every agent, from its docstring, its settings and the page of the zoo."""
+"""Pages of the agents, from their docstrings, their settings and the results of the zoo."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from site_pages.regrets import ranks
 from site_pages.settings import described_settings, named_settings
 
 Tables = dict[str, dict[str, float]]
-"""Normalised regrets: by world, then by agent."""
+"""Normalised regrets, by world and then by agent."""
 UNRANKED = (
-    "None: [the zoo](../../results/zoo.md) ranks agents that learn online and are not generic RL. "
-    "Regret in SyntheticDiscrete, Synthetic and MadridSim (simulated), for the actions that the "
-    "agent takes, is on the page about [generic RL](../../results/rl.md)."
+    "This agent has no rank, because [the zoo](../../results/zoo.md) excludes generic RL. The page "
+    "about [generic RL](../../results/rl.md) reports regret in SyntheticDiscrete, Synthetic and "
+    "MadridSim (simulated), for agents that support the actions of these worlds."
 )
 FAMILIES = {
-    "GP, periodic": "Gaussian processes that know of seasons.",
-    "GP, forgetting": "Gaussian processes in which old rewards count less.",
-    "GP, static": "Gaussian processes without seasons.",
-    "arms, stationary": "Bandits for arms whose means stay.",
-    "arms, forgetting": "Bandits for arms that look at recent rewards only.",
-    "arms, change detection": "Bandits for arms that restart when a change is detected.",
-    "arms, periodic": "Bandits for arms whose means repeat.",
-    "arms, many": "Bandits for more arms than can be tried.",
-    "linear, changing": "Linear bandits that follow changes.",
-    "linear, periodic": "Linear bandits on waves of the season.",
-    "generic RL": "Reinforcement learning that is made for any task.",
-    "baselines": "What everything else has to beat.",
+    "GP, periodic": "Gaussian processes that model the season.",
+    "GP, forgetting": "Gaussian processes that forget old rewards.",
+    "GP, static": "Gaussian processes that do not model the season.",
+    "arms, stationary": "Multi-armed bandits for means that do not change.",
+    "arms, forgetting": "Multi-armed bandits that forget old rewards.",
+    "arms, change detection": "Multi-armed bandits that test whether the means have changed.",
+    "arms, periodic": "Multi-armed bandits for means that repeat.",
+    "arms, many": "Multi-armed bandits for more arms than can be tried.",
+    "linear, changing": "Linear bandits for rewards that change over time.",
+    "linear, periodic": "Linear bandits whose features are sines and cosines of the season.",
+    "generic RL": "Reinforcement learning algorithms that are not specific to bandits.",
+    "baselines": "Simple rules that every other agent should beat.",
 }
-"""What each family is; one that is not here has no sentence."""
+"""Descriptions of the families; a family that is missing has no description on its page."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,12 @@ class AgentEntry:
     """An agent with the facts of its page.
 
     Attributes:
-        name: By which it is found.
-        family: Whom it belongs with.
-        cls: Its class.
-        text: The parts of its docstring.
-        pretrained: The settings that put it in the track "pretrained", if any.
+        name: Name in the registry.
+        family: Family in the registry.
+        cls: Class of the agent.
+        text: Sections of the docstring.
+        pretrained: Phrase that names the settings that put the agent on the track "pretrained";
+            empty if no setting does.
     """
 
     name: str
@@ -57,7 +58,7 @@ class AgentEntry:
 
 
 def agent_entries() -> list[AgentEntry]:
-    """All agents of the package."""
+    """Return all agents of the package."""
     from agents.registry import BUILT_IN, find_class
 
     found = []
@@ -71,11 +72,11 @@ def agent_entries() -> list[AgentEntry]:
 
 
 def agent_page(one: AgentEntry, zoo: Tables) -> str:
-    """The page of one agent.
+    """Return the page of one agent.
 
     Args:
         one: The agent.
-        zoo: Normalised regrets of all agents in the worlds of the zoo's page.
+        zoo: Normalised regrets of all agents in the worlds of the zoo.
     """
     named = one.text.named
     return md.page(
@@ -101,7 +102,7 @@ def agent_page(one: AgentEntry, zoo: Tables) -> str:
 
 def _track(one: AgentEntry) -> str:
     ways = [one.pretrained] if one.pretrained else []
-    ways += ["after a training"] if _is_trainable(one.cls) else []
+    ways += ["after training"] if _is_trainable(one.cls) else []
     return f"Track: online; pretrained {' or '.join(ways)}." if ways else "Track: online."
 
 
@@ -117,10 +118,10 @@ def _training(one: AgentEntry) -> str:
         return ""
     entry = f'agents = [{{ name = "{one.name}", track = "pretrained", training_steps = 25600 }}]'
     note = (
-        "By the harness, in worlds of other seeds: this entry among the agents of a protocol "
-        "([how](../../howto/protocols.md#tracks-and-training))."
+        "The harness trains this agent in worlds of other seeds if the protocol contains the "
+        "following entry ([details](../../howto/protocols.md#tracks-and-training))."
     )
-    return _section("Trained beforehand", md.page(note, md.code(entry, "toml")))
+    return _section("Training before the runs", md.page(note, md.code(entry, "toml")))
 
 
 def _takes_arms(cls: type) -> bool:
@@ -136,7 +137,7 @@ def _named(named: dict[str, str], heading: str) -> str:
 
 
 def prose(block: str) -> str:
-    """A paragraph; with an indented block below it where it ends in two colons."""
+    """Return a paragraph in MyST; an indented block after two colons becomes a code block."""
     if "::\n\n" not in block:
         return for_myst(block)
     text, _, code = block.partition("::\n\n")
@@ -151,14 +152,14 @@ def _settings(one: AgentEntry) -> str:
     ]
     extra = _algorithm_settings(one)
     if not entries:
-        return _section("Settings", "None.")
+        return _section("Settings", "This agent has no settings.")
     first = next(iter(named_settings(one.cls)))
-    note = f"Given behind a colon: `{one.name}:{first}=...`. Defaults are after the equals sign."
+    note = f"Write settings after a colon: `{one.name}:{first}=...`. The list shows the defaults."
     return _section("Settings", md.page(note, md.definitions(entries), extra))
 
 
 def _algorithm_settings(one: AgentEntry) -> str:
-    """Arguments of stable-baselines3 that have defaults of ours."""
+    """Return the arguments of stable-baselines3 for which this package has its own defaults."""
     if not hasattr(one.cls, "algorithm"):
         return ""
     from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, ONLINE, TRAINING
@@ -178,8 +179,9 @@ def _algorithm_settings(one: AgentEntry) -> str:
     if one.name in EXPLORING:
         rows.append(("`ent_coef`", *[md.value(EXPLORING[one.name])] * 2))
     note = (
-        f"Any other argument of the algorithm `{one.cls.algorithm}` is a setting, too. "
-        "These have defaults of their own here, within one episode and in a training beforehand:"
+        f"All other arguments of the algorithm `{one.cls.algorithm}` are settings, too. For some "
+        "arguments, this package changes the defaults of stable-baselines3, both for agents that "
+        "learn online and for training:"
     )
     return md.page(note, md.table(("argument", "online", "training"), rows))
 
@@ -193,10 +195,10 @@ def _ranks(one: AgentEntry, zoo: Tables) -> str:
         for task, rank, count, regret in found
     ]
     note = (
-        "By mean regret at its defaults, among all agents of this package that learn online, "
-        f"generic RL left out, in {len(zoo)} worlds of [the zoo](../../results/zoo.md). "
-        "Differences between neighbours may be chance: the zoo has intervals. Regret is a share "
-        "of what choosing at random loses."
+        f"The table ranks the agent by mean regret in the {len(zoo)} worlds of "
+        "[the zoo](../../results/zoo.md), with default settings, among all agents of this package "
+        "that learn online, except generic RL. Differences between agents of similar rank may be "
+        "due to chance; the zoo has intervals. The regret of choosing at random is 1."
     )
     table = md.table(("world", "rank", "regret"), rows, "lrr")
     return _section("Ranks", md.page(note, table, _without({task for task, *_ in found})))
@@ -211,8 +213,8 @@ def _without(ranked: set[str]) -> str:
     if not others:
         return ""
     return (
-        f"No ranks in {_all_of(others)}: the zoo lacks these worlds. What was found on data is "
-        "on the page of [findings](../../findings.md)."
+        f"The zoo does not contain the worlds {_all_of(others)}, so they are not in the table. "
+        "[Findings](../../findings.md) summarises the results on real data."
     )
 
 
@@ -230,7 +232,7 @@ def _linked(task: str) -> str:
 
 
 def agents_index(found: list[AgentEntry]) -> str:
-    """The list of all agents, family by family."""
+    """Return the list of all agents by family."""
     families: dict[str, list[AgentEntry]] = {}
     for one in found:
         families.setdefault(one.family, []).append(one)
@@ -247,8 +249,8 @@ def agents_index(found: list[AgentEntry]) -> str:
         ]
     return md.page(
         "# Agents",
-        "Every agent has a name, by which commands, protocols and `agents.make_agent` find it. The "
-        "same list stands in a terminal: `periodic-gp agents`.",
+        "Commands, protocols and `agents.make_agent` refer to an agent by its name. "
+        "`periodic-gp agents` prints this list in a terminal.",
         *parts,
         md.toctree((re.sub(r"\.md$", "", one.name) for one in found), hidden=True),
     )

@@ -1,4 +1,4 @@
-"""Pages of the Python API: what the packages export, documented by autodoc."""
+"""Pages of the Python API: the names that the packages export, documented by autodoc."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ORDER = (
     *("periodic_envs", "agents.base", "agents", "agents.testing", "agents.gp", "agents.zoo"),
     "evaluation",
 )
-"""The pages; what several modules export is on the first of them."""
+"""Modules with a page. A name that several modules export is on the first of these pages."""
 EXTRA = {
     "evaluation": (
         "evaluation.results:Results",
@@ -40,18 +40,18 @@ EXTRA = {
         for name in ("positive", "greater", "at_least", "within", "whole", "truth", "one_of")
     ),
 }
-"""What users meet beside the exported names."""
+"""Names that are documented although the modules do not export them."""
 OPTIONAL = "agents.rl.vec_env"
-"""Needs an extra: left out where that is not installed."""
+"""Module that needs stable-baselines3, without which its names are omitted."""
 WORDS = {
-    "periodic_envs": "The worlds: importing the package registers every environment.",
-    "agents": "Finding, making, saving and loading agents.",
-    "agents.base": "What an agent is, and what it may know. Start here to write one.",
+    "periodic_envs": "Environments. Importing the package registers all of them with Gymnasium.",
+    "agents": "Functions that find, create, save and load agents.",
+    "agents.base": "Interface of agents, and their problem. Start here to write an agent.",
     "agents.testing": "Tests that every agent should pass.",
-    "agents.gp": "Kernels, posteriors, exploration and fitting, for agents of your own.",
-    "agents.zoo": "What agents of the zoo are built on. Build on it, too; it may change from one "
-    "version to the next.",
-    "evaluation": "Running agents in worlds, and deciding in production.",
+    "agents.gp": "Kernels, posteriors, exploration schedules and fitting, for your own agents.",
+    "agents.zoo": "Base classes of the agents in the zoo. You can subclass them, but they may "
+    "change from one version to the next.",
+    "evaluation": "Functions that run agents in worlds, their results, and the plan of a decider.",
 }
 
 
@@ -60,10 +60,10 @@ class Name:
     """A name of the API.
 
     Attributes:
-        place: The full name of the object, where it is defined.
-        kind: What documents it: ``autoclass``, ``autofunction``, ``autoexception``, ``autodata``;
-            ``py:data`` for the alias of a type.
-        home: The module to import it from.
+        place: Full name of the object, including the module that defines it.
+        kind: Sphinx directive that documents the object: ``autoclass``, ``autofunction``,
+            ``autoexception``, ``autodata``, or ``py:data`` for the alias of a type.
+        home: Module from which users import the object.
     """
 
     place: str
@@ -72,7 +72,7 @@ class Name:
 
 
 def exported(module: str) -> list[Name]:
-    """The public names of a module: what it lists, or else what it defines."""
+    """Return the public names of a module: those in ``__all__``, or else those that it defines."""
     found = import_module(module)
     listed = getattr(found, "__all__", None) or [
         name
@@ -97,13 +97,13 @@ def _name(module: str, name: str, thing: Any) -> Name | None:
         return Name(f"{owner}.{thing.__qualname__}", kind, module)
     if inspect.isfunction(thing) or hasattr(thing, "__wrapped__"):
         return Name(f"{owner}.{thing.__qualname__}", "autofunction", module)
-    # Of an alias autodoc would tell what its type says of itself, as dict does.
+    # For an alias, autodoc would print the docstring of the aliased type, such as dict.
     plain = isinstance(thing, str | int | float)
     return Name(f"{module}.{name}", "autodata" if plain else "py:data", module)
 
 
 def api_pages() -> dict[str, str]:
-    """Pages in reStructuredText by their file names; a thing is documented once."""
+    """Return pages in reStructuredText by file name; every name is documented once."""
     pages: dict[str, str] = {}
     seen: set[str] = set()
     for module in ORDER:
@@ -118,7 +118,7 @@ def api_pages() -> dict[str, str]:
 
 
 def imports(names: list[Name]) -> list[str]:
-    """The lines of Python that import some names."""
+    """Return the lines of Python that import some names."""
     homes: dict[str, list[str]] = {}
     for name in names:
         homes.setdefault(name.home, []).append(name.place.rpartition(".")[2])
@@ -136,7 +136,7 @@ def imports(names: list[Name]) -> list[str]:
 
 def _page(module: str, names: list[Name]) -> str:
     doc = inspect.getdoc(import_module(module)) or ""
-    # A module that shows how it is used needs no other word.
+    # A docstring with a code example is a better introduction than the description.
     lines = [module, "=" * len(module), "", doc if "::" in doc else WORDS[module], ""]
     lines += [".. code-block:: python", "", *(f"   {line}" for line in imports(names)), ""]
     for name in names:

@@ -1,4 +1,4 @@
-"""The page of the last edition of the leaderboard, as a page of the site."""
+"""Page of the site with the latest edition of the leaderboard."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ PAGE = "leaderboard.html"
 HEADER = '<header class="top">'
 LINK = (
     '\n  <p><a href="index.html">periodic-gp documentation</a> · '
-    '<a href="howto/leaderboard.html">How to hand in an agent</a></p>'
+    '<a href="howto/leaderboard.html">How to submit an agent</a></p>'
 )
-"""Links from the page, which also stands alone, to the site."""
+"""Links to the site, which the page lacks because it is also published without the site."""
 
 
 def write_leaderboard(site: Path) -> None:
-    """Write the page of the last edition into the site."""
+    """Write the page of the latest edition to the site."""
     from evaluation.leaderboard.edition import LOG, Edition
     from evaluation.page import write_page
     from evaluation.page.edition import edition_content
@@ -25,5 +25,5 @@ def write_leaderboard(site: Path) -> None:
     page = write_page(site / PAGE, edition_content(Edition(last)))
     text = page.read_text("utf-8")
     if HEADER not in text:
-        raise ValueError(f"the page of the leaderboard has no {HEADER} for the link to the site")
+        raise ValueError(f"cannot insert links: expected {HEADER!r} in the page of the leaderboard")
     page.write_text(text.replace(HEADER, HEADER + LINK, 1), "utf-8")

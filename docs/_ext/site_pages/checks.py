@@ -1,4 +1,4 @@
-"""Checks of pages: commands exist, code compiles, links lead somewhere."""
+"""Checks of pages: commands exist, Python can be parsed, and targets of links exist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAM = "periodic-gp"
 
 
 def code_blocks(text: str, languages: Iterable[str]) -> Iterator[str]:
-    """The code of a page in some languages."""
+    """Yield the code blocks of a page in some languages."""
     wanted = set(languages)
     for block in _BLOCK.finditer(text):
         if block["language"].strip() in wanted:
@@ -29,7 +29,7 @@ def code_blocks(text: str, languages: Iterable[str]) -> Iterator[str]:
 
 
 def shell_blocks(text: str) -> Iterator[str]:
-    """The shell of a page: blocks of it, and what cells of a notebook hand to one."""
+    """Yield the shell code of a page, in its shell blocks and in the cells of a notebook."""
     yield from code_blocks(text, SHELLS)
     for cell in code_blocks(text, PYTHON):
         if re.search(r"^%%(?:bash|sh|script)\b", cell, re.MULTILINE):
@@ -38,23 +38,23 @@ def shell_blocks(text: str) -> Iterator[str]:
 
 
 def shell_commands(block: str) -> Iterator[list[str]]:
-    """The words of every call of ``periodic-gp`` in a block of shell, its name left out."""
+    """Yield the arguments of every call of ``periodic-gp`` in a block of shell code."""
     for line in block.replace("\\\n", " ").splitlines():
         for part in re.split(r"\s(?:&&|\|\||\||;)\s", line.removeprefix("$ ")):
             words = shlex.split(part, comments=True)
-            while words and re.match(r"^\w+=", words[0]):  # NAME=value before a command
+            while words and re.match(r"^\w+=", words[0]):  # assignments of variables
                 words = words[1:]
             if words and words[0].rpartition("/")[2] == PROGRAM:
                 yield words[1:]
 
 
 def wrong_commands(block: str, commands: dict[str, Any]) -> Iterator[str]:
-    """Return the errors in the calls of a block of shell, as sentences."""
+    """Yield the errors in the calls of a block of shell code, as sentences."""
     for words in shell_commands(block):
         said = f"{PROGRAM} {shlex.join(words)}"
         if not words or words[0].startswith("-"):
             if any(word not in ("--help", "--version") for word in words):
-                yield f"{said}: there is no such option"
+                yield f"{said}: expected a command, --help or --version first"
             continue
         command, depth = commands.get(words[0]), 1
         while command is not None and getattr(command, "commands", None) and len(words) > depth:
@@ -62,22 +62,22 @@ def wrong_commands(block: str, commands: dict[str, Any]) -> Iterator[str]:
                 break
             command, depth = command.commands.get(words[depth]), depth + 1
         if command is None:
-            yield f"{said}: there is no such command"
+            yield f"{said}: unknown command"
             continue
         known = {name for p in command.params for name in (*p.opts, *p.secondary_opts)}
         given = {word.partition("=")[0] for word in words[depth:] if re.match(r"^--?[a-z]", word)}
         for option in sorted(given - known - {"--help"}):
-            yield f"{said}: {words[0]} has no option {option}"
+            yield f"{said}: unknown option {option} of {words[0]}"
 
 
 def wrong_python(block: str) -> str:
-    """Why a block is no Python; empty if it is. Magics of notebooks are passed over."""
+    """Return the syntax error of a block, or an empty text. Magics of notebooks are ignored."""
     magic = re.search(r"^%%(.*)$", block, re.MULTILINE)
     if magic and not re.fullmatch(r"writefile .*\.py|time|timeit|capture.*", magic[1].strip()):
-        return ""  # a cell of something else
+        return ""  # a cell in another language
     lines = [line for line in block.splitlines() if not re.match(r"^\s*[%!]|^:\w", line)]
     text = "\n".join(lines)
-    if text.lstrip().startswith("---"):  # settings of a cell
+    if text.lstrip().startswith("---"):  # options of a cell
         text = text.lstrip().split("---", 2)[2]
     try:
         ast.parse(text)
@@ -87,7 +87,7 @@ def wrong_python(block: str) -> str:
 
 
 class _Links(HTMLParser):
-    """Links and link targets of a page of HTML."""
+    """Parser that collects the links and the anchors of an HTML page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,14 +95,14 @@ class _Links(HTMLParser):
         self.anchors: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note links, pictures, scripts and ids."""
+        """Store the links, pictures, scripts and anchors of a tag."""
         found = {key: value for key, value in attrs if value}
         self.anchors |= {found[key] for key in ("id", "name") if key in found}
         self.targets |= {found[key] for key in ("href", "src") if key in found}
 
 
 def dead_links(site: Path) -> list[str]:
-    """Links within the built site that lead nowhere, as sentences."""
+    """Return the links within the built site whose targets do not exist, as sentences."""
     files = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
     pages: dict[str, _Links] = {}
     for name in sorted(files):

@@ -1,4 +1,4 @@
-"""Pages of the command line, from its own help."""
+"""Pages of the command line, from the help texts of the commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from site_pages.docstrings import for_myst
 
 
 def commands() -> dict[str, Any]:
-    """All commands of ``periodic-gp`` by their names, groups among them."""
+    """Return all commands and groups of commands of ``periodic-gp`` by name."""
     from evaluation.cli.commands import load
     from periodic_decisions.cli import COMMANDS
 
@@ -18,7 +18,7 @@ def commands() -> dict[str, Any]:
 
 
 def leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """The commands that can be called: the command itself, or those of a group."""
+    """Yield the commands that can be called: the command, or the commands of a group."""
     below = getattr(command, "commands", None)
     if not below:
         yield name, command
@@ -28,7 +28,7 @@ def leaves(name: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def command_page(name: str, command: Any) -> str:
-    """The page of one command, or of a group of them."""
+    """Return the page of a command or of a group of commands."""
     found = list(leaves(name, command))
     single = len(found) == 1 and found[0][0] == name
     title = f"# periodic-gp {name}"
@@ -61,11 +61,11 @@ def _hidden(option: Any) -> bool:
 
 def _help(parameter: Any) -> str:
     text = for_myst((getattr(parameter, "help", None) or "").strip())
-    return text or "Shows this text." if parameter.name == "help" else text
+    return text or "Show this text." if parameter.name == "help" else text
 
 
 def _value(parameter: Any) -> str:
-    """Return the placeholder of a value, since Typer's own differs between releases."""
+    """Return the placeholder of a value; that of Typer differs between releases."""
     name = parameter.metavar or parameter.name.upper().replace("_", "-")
     return f"{name}..." if parameter.nargs == -1 else str(name)
 
@@ -77,7 +77,7 @@ def _argument(parameter: Any) -> str:
 def _option(parameter: Any) -> str:
     names = " / ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     value = "" if parameter.is_flag else f" `{_value(parameter)}`"
-    again = ", may be given several times" if parameter.multiple else ""
+    again = ", can be repeated" if parameter.multiple else ""
     return f"{names}{value}{again}{_default(parameter)}"
 
 
@@ -91,7 +91,7 @@ def _default(parameter: Any) -> str:
 
 
 def command_index(found: dict[str, Any]) -> str:
-    """The list of all commands."""
+    """Return the list of all commands."""
     from periodic_decisions.cli import COMMANDS
 
     rows = []
@@ -103,7 +103,7 @@ def command_index(found: dict[str, Any]) -> str:
         rows.append((f"[`{name}`]({name}.md)", for_myst(text) + also))
     return md.page(
         "# Command line",
-        "All commands of `periodic-gp`. `periodic-gp COMMAND --help` says the same in a terminal.",
+        "Commands of `periodic-gp`. `periodic-gp COMMAND --help` prints the help in a terminal.",
         md.table(("command", "what it does"), rows),
         md.toctree(found, hidden=True),
     )

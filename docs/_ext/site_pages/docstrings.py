@@ -1,7 +1,7 @@
-"""Docstrings, taken apart and turned into the languages of pages.
+"""Division of docstrings into sections, and conversion to the markup of pages.
 
-They are written to be read in a terminal: paragraphs with headings of their own ("Reference:",
-"Deviations from the paper:"), literal blocks, names in double backticks, papers as ``[@key]``.
+Docstrings are written for terminals. They have paragraphs with headings ("Reference:", "Deviations
+from the paper:"), literal blocks, names in double backticks, and papers as ``[@key]``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _CODE = re.compile(r"(``.+?``|`[^`\n]+`|\{[a-z:]+\}`[^`]+`)", re.DOTALL)
 _PAGE = re.compile(r"\b(?P<folder>docs|studies)/(?P<name>[\w-]+)\.md")
 _HEADING = re.compile(r"^(?P<name>[A-Z][A-Za-z -]+?)(?: \([^)]*\))?:(?P<rest>.*)$", re.DOTALL)
 NAMED = ("Pseudo-code", "Reference", "Deviations from the paper", "Recommended parameters", "Args")
-"""The paragraphs of an agent's docstring that have a heading of their own."""
+"""Headings of the paragraphs of an agent's docstring that are stored by heading."""
 
 
 def blocks(docstring: str) -> Iterator[str]:
@@ -34,12 +34,12 @@ def blocks(docstring: str) -> Iterator[str]:
 
 
 def literal(text: str) -> str:
-    """Return an indented block without its indent."""
+    """Return an indented block without its indentation."""
     return inspect.cleandoc("\n" + text.strip("\n")).strip()
 
 
 def for_sphinx(text: str) -> str:
-    """A docstring in reStructuredText: papers and pages are links, and |d| is no substitution."""
+    """Return a docstring in reStructuredText: papers and pages become links, bars are escaped."""
     lines = _PAPER.sub(r":cite:t:`\1`", text).splitlines()
     return "\n".join(line if line[:4] == "    " else _without_bars(line) for line in lines)
 
@@ -54,7 +54,7 @@ def _without_bars(line: str) -> str:
 
 
 def for_myst(text: str) -> str:
-    """Prose of a docstring in MyST: papers and pages become links, names of code stay code."""
+    """Return prose of a docstring in MyST: papers and pages become links, code is unchanged."""
     text = _PAPER.sub(r"{cite:t}`\1`", text)
     text = _ROLE.sub(lambda match: f"`{match[1].rpartition('.')[2]}`", text)
     parts = _CODE.split(text)
@@ -70,7 +70,7 @@ def _place(match: re.Match[str]) -> str:
 
 
 def _escaped(prose: str) -> str:
-    """Signs that mean something in Markdown and nothing in a docstring."""
+    """Return prose with escaped characters that have a meaning in Markdown but not here."""
     prose = re.sub(r"([*$|])", r"\\\1", prose)
     prose = re.sub(r"<(?=[A-Za-z/!])", r"\\<", prose)
     return re.sub(r"\](?=[(\[])", r"\\]", prose)
@@ -81,9 +81,9 @@ class AgentText:
     """Sections of the docstring of an agent.
 
     Attributes:
-        summary: Its first paragraph.
-        named: The paragraphs with headings, by these.
-        prose: All others.
+        summary: First paragraph.
+        named: Paragraphs with a heading in ``NAMED``, by heading.
+        prose: All other paragraphs.
     """
 
     summary: str
@@ -92,7 +92,7 @@ class AgentText:
 
 
 def agent_text(docstring: str) -> AgentText:
-    """The parts of an agent's docstring."""
+    """Return the sections of an agent's docstring."""
     summary, *rest = blocks(docstring) if docstring.strip() else [""]
     named: dict[str, str] = {}
     prose: list[str] = []
@@ -106,9 +106,9 @@ def agent_text(docstring: str) -> AgentText:
 
 
 def listed(text: str) -> str:
-    """A paragraph with an indented list under it, as Markdown.
+    """Return a paragraph, possibly with an indented list, as Markdown.
 
-    Behind a colon it goes on with a small letter, below a heading it begins with a capital one. A
-    symbol ("gamma = 1") stays as it is.
+    In a docstring the paragraph continues after a colon with a small letter. Below a heading it
+    begins with a capital letter, unless it begins with a symbol ("gamma = 1").
     """
     return for_myst(re.sub(r"^[a-z](?=[a-z']* [a-z])", lambda m: m[0].upper(), literal(text)))

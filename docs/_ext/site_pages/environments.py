@@ -1,4 +1,4 @@
-"""A page for every registered environment, from its docstring, its registry entry and itself."""
+"""Pages of the environments, from their docstrings, their registry entries and an instance."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from site_pages.regrets import SHOWN, Regrets, regrets_of
 from site_pages.settings import arguments
 
 OWN_ARGUMENTS = ("horizon", "noise", "noise_std", "noise_df", "reveal_period", "render_mode")
-"""Of every environment, whatever its world."""
+"""Arguments of every environment, whatever its world."""
 INFO = {
-    "t": "Time of the decision just made.",
-    "phase": "Its place within the period.",
-    "regret": "How much less the chosen action gives, on average, than the best one.",
-    "cumulative_regret": "The sum of these since the start of the episode.",
-    "mean_reward": "Expected reward of the chosen action, without noise.",
-    "optimal_reward": "That of the best action.",
-    "optimal_action": "The best action.",
-    "data_source": "Where rewards come from: `measurements`, `simulator`, `example`, ...",
-    "data_notes": "Changes made to the data, such as filled gaps.",
+    "t": "Time of the decision just made; after `reset`, of the first decision.",
+    "phase": "Position of this time within the period.",
+    "regret": "Mean reward of the best action minus that of the chosen action.",
+    "cumulative_regret": "Sum of the regrets since the start of the episode.",
+    "mean_reward": "Mean reward of the chosen action, without noise.",
+    "optimal_reward": "Mean reward of the best action, without noise.",
+    "optimal_action": "Best action.",
+    "data_source": "Source of the rewards: `measurements`, `simulator`, `example`, ...",
+    "data_notes": "Changes to the data, such as filled gaps.",
     "warm_start": "Arrays `t`, `action` and `reward` of decisions made before the start.",
 }
 LENGTH = (
-    "An episode has `horizon` steps, and `env.spec.max_episode_steps` says how many. "
-    "`max_episode_steps` as an argument of `gym.make` can only cut an episode short: for a longer "
-    "one, give `horizon`. In observations the time `t` is the number of the step, not scaled; "
-    "a network wants it smaller ([how](../../howto/from_sb3.md))."
+    "An episode has `horizon` steps; `env.spec.max_episode_steps` has this number. "
+    "The argument `max_episode_steps` of `gym.make` can only shorten an episode: for a longer "
+    "episode, set `horizon`. The time `t` in observations is the number of the step. It is not "
+    "scaled; scale it for a neural network ([example](../../howto/from_sb3.md))."
 )
 
 
@@ -43,11 +43,11 @@ class Environment:
     """An environment with the facts of its page.
 
     Attributes:
-        env_id: Its Gymnasium id.
-        world: The class of its world.
-        defaults: Arguments that its id sets.
-        env: One of it, or None where it cannot be made here.
-        missing: Why it cannot.
+        env_id: Gymnasium id.
+        world: Class of the world.
+        defaults: Arguments that the id sets.
+        env: Instance of the environment, or None if it could not be created.
+        missing: Reason why it could not be created; empty if it was.
     """
 
     env_id: str
@@ -58,22 +58,22 @@ class Environment:
 
     @property
     def short(self) -> str:
-        """The id without what all ids have."""
+        """The id without the prefix and the version."""
         return re.sub(r"^PeriodicGP-|-v0$", "", self.env_id)
 
     @property
     def slug(self) -> str:
-        """The name of its page."""
+        """The name of the page."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", self.short).lower()
 
     @property
     def summary(self) -> str:
-        """The first line of its docstring."""
+        """The first line of the world's docstring."""
         return (inspect.getdoc(self.world) or "").partition("\n")[0]
 
 
 def environments() -> list[Environment]:
-    """All that are registered, made where that is possible."""
+    """Return all registered environments, with an instance of each if it can be created."""
     import gymnasium as gym
 
     import periodic_envs
@@ -87,14 +87,14 @@ def environments() -> list[Environment]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 env = gym.make(env_id, disable_env_checker=True).unwrapped
-        except (ImportError, ValueError) as error:  # an extra or data that are not here
+        except (ImportError, ValueError) as error:  # a missing optional package or missing data
             missing = str(error)
         found.append(Environment(env_id, getattr(import_module(module), name), given, env, missing))
     return found
 
 
 def environment_page(one: Environment, zoo: dict[str, dict[str, float]], cache: Path) -> str:
-    """The page of one environment."""
+    """Return the page of one environment."""
     text = inspect.getdoc(one.world) or ""
     summary, _, rest = text.partition("\n")
     film = "" if one.env is None else _film(one)
@@ -115,26 +115,26 @@ def environment_page(one: Environment, zoo: dict[str, dict[str, float]], cache: 
 
 def _left_out(one: Environment) -> str:
     if one.env is None:
-        text = f"Not all of this page could be made where the site was built: {one.missing}"
-        return md.directive("admonition", "Left out", for_myst(text))
+        text = f"The environment could not be created when the site was built: {one.missing}"
+        return md.directive("admonition", "Incomplete page", for_myst(text))
     origin = one.env.setup.origin
     if origin is None or origin.source != "simulator":
         return ""
     from periodic_envs.worlds.madrid_sim import MadridSim
 
     if issubclass(one.world, MadridSim):
-        text = "All rewards of this world are simulated: it never uses measurements."
+        text = "All rewards of this world are simulated; it never uses measurements."
     else:
-        text = "There were no measurements where this site was built. "
-        text += "Picture and regrets below are of simulated data."
+        text = "The measurements were not available when this site was built. "
+        text += "The picture and the regrets below are from simulated data."
     return md.directive("admonition", "Simulated", text)
 
 
 def _film(one: Environment) -> str:
-    """Return the figure with the film."""
-    caption = f"`{AGENT}` at work, seed {SEED}: the landscape of rewards over time, its choices, "
-    caption += 'and its regret. Frames of `render_mode="rgb_array"`.'
-    options = {"alt": f"{AGENT} at work in {one.env_id}", "loading": "lazy", "figclass": "film"}
+    """Return a figure with the film."""
+    caption = f"Episode of `{AGENT}` with seed {SEED}: the mean rewards over time, the choices of "
+    caption += 'the agent, and its regret, as drawn by `render_mode="rgb_array"`.'
+    options = {"alt": f"Episode of {AGENT} in {one.env_id}", "loading": "lazy", "figclass": "film"}
     return md.directive("figure", f"pictures/{one.slug}.webp", caption, **options)
 
 
@@ -142,14 +142,14 @@ def _facts(one: Environment) -> str:
     if one.env is None:
         return ""
     env, public = one.env, one.env.public
-    periods = ", ".join(f"{period:.6g}" for period in public.periods) or "not told"
+    periods = ", ".join(f"{period:.6g}" for period in public.periods) or "not revealed"
     rows = [
         ("Action space", f"`{env.action_space}`"),
         ("Observation space", f"`{_space(env.observation_space)}`"),
         ("Observation fields", ", ".join(f"`{name}`" for name in env.observation_fields)),
         ("Period", periods),
         ("Horizon", f"{env.horizon:,} steps"),
-        ("Noise", f"`{one.defaults.get('noise', 'gaussian')}`, deviation {_noise(env)}"),
+        ("Noise", f"`{one.defaults.get('noise', 'gaussian')}`, standard deviation {_noise(env)}"),
         ("Data", "drawn for every seed" if env.setup.origin is None else _origin(env)),
         ("World", f"`{one.world.__module__}.{one.world.__qualname__}`"),
     ]
@@ -157,12 +157,12 @@ def _facts(one: Environment) -> str:
 
 
 def _space(space: Any) -> str:
-    """A box without its bounds entry by entry, which fill a page."""
+    """Return the shape and type of a box, without its bounds, which would fill a page."""
     return f"Box({space.shape}, {space.dtype})"
 
 
 def _noise(env: Any) -> str:
-    return "not told" if env.noise_std is None else f"{env.noise_std:g}"
+    return "not revealed" if env.noise_std is None else f"{env.noise_std:g}"
 
 
 def _origin(env: Any) -> str:
@@ -171,7 +171,7 @@ def _origin(env: Any) -> str:
 
 
 def _sections(text: str, one: Environment) -> str:
-    """The sections of the docstring, and the table of arguments in theirs."""
+    """Return the sections of the docstring, with a table of arguments in "Arguments"."""
     parts: list[str] = []
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         heading, _, body = section.partition("\n")
@@ -233,8 +233,8 @@ def _info(one: Environment) -> str:
     ]
     note = "`info` is for evaluation: an agent must not read it."
     if "warm_start" in names:
-        note += " The exception is `warm_start`, which every agent is given."
-    return md.page("## What `info` has", note, md.table(("key", "after", "meaning"), rows))
+        note += " The exception is `warm_start`, which every agent receives."
+    return md.page("## Contents of `info`", note, md.table(("key", "after", "meaning"), rows))
 
 
 def _regrets(found: Regrets | None) -> str:
@@ -242,21 +242,21 @@ def _regrets(found: Regrets | None) -> str:
         return ""
     rows = [(f"`{name}`", f"{found.values[name]:.2f}") for name in SHOWN if name in found.values]
     note = (
-        f"Regret after {found.steps:,} steps as a share of what choosing at random loses: 0 is the "
-        "oracle. "
-        "`best-fixed` and `best-per-phase` are the best single action, and the best action for "
-        f"each phase, in hindsight. World: `{found.task}`. Source: {found.source}."
+        f"The table shows the regret after {found.steps:,} steps, relative to the regret of "
+        "choosing at random; the oracle has 0. "
+        "`best-fixed` is the best single action and `best-per-phase` the best action for each "
+        f"phase, both in hindsight. World: `{found.task}`. Source: {found.source}."
     )
     return md.page("## Reference regrets", note, md.table(("", "regret"), rows, "lr"))
 
 
 def environments_index(found: list[Environment]) -> str:
-    """The list of all environments."""
+    """Return the list of all environments."""
     rows = [(f"[{one.env_id}]({one.slug}.md)", for_myst(one.summary)) for one in found]
     return md.page(
         "# Environments",
-        "Every environment is registered with Gymnasium when `periodic_envs` is imported. The same "
-        "list stands in a terminal: `periodic-gp envs`.",
+        "Importing `periodic_envs` registers all environments with Gymnasium. "
+        "`periodic-gp envs` prints this list in a terminal.",
         md.table(("id", "what it is"), rows),
         md.toctree((f"{one.short} <{one.slug}>" for one in found), hidden=True),
     )

@@ -1,4 +1,4 @@
-"""Moving pictures: an agent at work in a world, by the world's own frames."""
+"""Films of an agent in a world, from the frames that the environment renders."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 AGENT = "auto-gp-ucb"
 SEED = 0
 MAX_STEPS = 240
-"""As many as a frame shows side by side."""
+"""Maximum number of steps that a frame shows."""
 FRAMES = 30
 WIDTH, MILLISECONDS = 640, 150
 MAX_BYTES = 300_000
 
 
 def film_key(world: object) -> str:
-    """Return a digest of the code that a film depends on."""
+    """Return a hash of the code and the data on which a film depends."""
     from evaluation.keys import our_code
     from periodic_envs import rendering
 
@@ -30,21 +30,21 @@ def film_key(world: object) -> str:
 
 
 def make_film(env_id: str, path: Path) -> None:
-    """Write the film of an agent in the world of one seed."""
+    """Write the film of the agent ``AGENT`` in the world of one seed."""
     write_film(frames_of(env_id, _choices(env_id)), path)
 
 
 def _choices(env_id: str) -> Any:
-    """Return the decisions of the agent for the length of the film."""
+    """Return the choices of the agent during the film."""
     from agents.registry import AgentSpec
     from evaluation.play import play
 
-    env = _made(env_id, max_episode_steps=MAX_STEPS)  # cut short: another horizon, another world
+    env = _made(env_id, max_episode_steps=MAX_STEPS)  # a shorter horizon could change the world
     return play(env, AgentSpec.parse(AGENT), SEED).action
 
 
 def frames_of(env_id: str, actions: Any) -> list[Any]:
-    """The world's own frames while these actions are taken."""
+    """Return frames of the environment while these actions are taken."""
     every = max(1, len(actions) // FRAMES)
     frames = []
     env = _made(env_id, render_mode="rgb_array")
@@ -61,12 +61,12 @@ def _made(env_id: str, **arguments: Any) -> Any:
     import gymnasium as gym
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that Madrid is simulated is said on the page
+        warnings.simplefilter("ignore")  # the page states that Madrid is simulated
         return gym.make(env_id, disable_env_checker=True, **arguments)
 
 
 def write_film(frames: list[Any], path: Path) -> None:
-    """Frames as an animated WebP that goes on for ever, small enough for a page."""
+    """Write frames as an animated WebP that repeats, at the best quality within ``MAX_BYTES``."""
     from PIL import Image
 
     pictures = [Image.fromarray(frame) for frame in frames]

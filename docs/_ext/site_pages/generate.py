@@ -1,4 +1,4 @@
-"""Everything that is made when the site is built."""
+"""Generation of all pages and pictures when the site is built."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from site_pages.regrets import of_zoo
 from site_pages.repository import ROOT, project_pages
 
 FOLDERS = ("reference/environments", "reference/agents", "reference/cli", "reference/api")
-"""Folders below docs in which nothing is written by hand."""
+"""Folders below docs in which all files are generated."""
 
 
 def generate(docs: Path, cache: Path, say: Callable[[str], object] = print) -> None:
-    """Write all pages and pictures that are made from the code.
+    """Write all pages and pictures that are generated from the code.
 
     Args:
-        docs: The folder of the site's sources.
-        cache: Where what is expensive is kept between two builds.
-        say: Called with a line about what is being done.
+        docs: Folder with the sources of the site.
+        cache: Folder of expensive results, which the next build uses again.
+        say: Function that receives a line of text about each stage.
     """
-    say("pages from the code: environments, agents, kernels, commands, API ...")
+    say("generating pages: environments, agents, kernels, commands, API ...")
     pages = all_pages(cache)
     for folder in FOLDERS:
         _remove_others(docs, folder, pages)
@@ -38,7 +38,7 @@ def generate(docs: Path, cache: Path, say: Callable[[str], object] = print) -> N
 
 
 def all_pages(cache: Path) -> dict[str, str]:
-    """The pages by their paths below docs."""
+    """Return the texts of all generated pages by their paths below docs."""
     zoo = of_zoo()
     worlds = environments.environments()
     agents = agent_pages.agent_entries()
@@ -67,7 +67,7 @@ def write_if_changed(path: Path, text: str) -> None:
 
 
 def _remove_others(docs: Path, folder: str, pages: dict[str, str]) -> None:
-    """Pages of things that are gone."""
+    """Delete the pages of a folder that are no longer generated."""
     for path in (docs / folder).glob("*.*"):
         if path.suffix in (".md", ".rst") and path.relative_to(docs).as_posix() not in pages:
             path.unlink()
@@ -79,7 +79,7 @@ def make_films(
     cache: Path,
     say: Callable[[str], object] = print,
 ) -> None:
-    """Make the moving pictures whose code has changed since, on all cores."""
+    """Make the films that are missing or whose code has changed, on all cores."""
     keys_file = cache / "films.json"
     known = json.loads(keys_file.read_text("utf-8")) if keys_file.is_file() else {}
     wanted = {w.slug: (w, film_key(w.env.setup.world)) for w in worlds if w.env is not None}
@@ -96,6 +96,6 @@ def make_films(
         made = pool.map(make_film, ids, [paths[slug] for slug in missing])
         for done, slug in enumerate(missing):
             next(made)
-            say(f"moving pictures: {done + 1} of {len(missing)}, {slug}")
+            say(f"films: {done + 1} of {len(missing)}, {slug}")
     keys = {slug: key for slug, (_, key) in wanted.items()}
     write_if_changed(keys_file, json.dumps(keys, indent=1))

@@ -1,4 +1,4 @@
-"""Names of other projects, to link to: their inventories are fetched where that is asked for."""
+"""Inventories of other projects, to link to their documentation."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _EMPTY = """# Sphinx inventory version 2
 def mapping(
     folder: Path, projects: Mapping[str, str] = PROJECTS
 ) -> dict[str, tuple[str, tuple[str | None, ...]]]:
-    """A value of ``intersphinx_mapping`` that needs no network.
+    """Return a value of ``intersphinx_mapping`` that also works without a network.
 
-    What cannot be fetched is taken for an empty inventory, which this writes: types of that project
-    have no links then, and Sphinx issues a note instead of a warning.
+    If Sphinx cannot download the inventory of a project, it uses an empty inventory, which this
+    function writes. The types of that project then have no links, and Sphinx logs a note instead of
+    a warning.
 
     Args:
-        folder: Where the empty inventory goes.
-        projects: Addresses by name.
+        folder: Folder for the empty inventory.
+        projects: Addresses of the documentation by name of the project.
     """
     empty = folder / "empty.inv"
     folder.mkdir(parents=True, exist_ok=True)

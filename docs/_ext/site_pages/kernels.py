@@ -1,4 +1,4 @@
-"""The page of kernels: formulas, attributes, and what other libraries call the same thing."""
+"""Page of the kernels: formulas, attributes, and the names that other libraries use."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ FORMULAS = {
     "EmpiricalCovariance": r"k(a, b) = S_{a b}",
     "ContextSquaredExponential": r"k_U(u, u') = \exp\left(-\frac{|u - u'|^2}{2 \ell^2}\right)",
 }
-"""By the name of the class; a kernel that is not here has the formula of its docstring alone."""
+"""Formulas by class; a kernel that is missing has only the formula in its docstring."""
 _IN_LETTERS = re.compile(r"(?:^|: )(?:k|c|k_U)\(.*", re.DOTALL)
-"""The formula at the end of a summary or in a paragraph of its own, which a page has above it."""
+"""Formula as text in a docstring, omitted if the page has the formula in LaTeX."""
 GROUPS = {
-    "time": ("Kernels over time", "Functions of the lag $d = t - s$, and 1 at lag 0."),
-    "action": ("Kernels over actions", "$a$ and $b$ are two actions."),
-    "context": ("Kernels over contexts", "$u$ and $u'$ are two contexts."),
+    "time": ("Kernels over time", "Functions of the lag $d = t - s$ that are 1 at lag 0."),
+    "action": ("Kernels over actions", "In the formulas, $a$ and $b$ are two actions."),
+    "context": ("Kernels over contexts", "In the formulas, $u$ and $u'$ are two contexts."),
 }
 
 
 def kernel_classes() -> dict[str, list[type]]:
-    """The kernels of the package by the module that they stand in."""
+    """Return the kernels of the package by the name of their module."""
     from agents.gp import kernels
     from agents.gp.kernels.base import ActionKernel, Kernel, TimeKernel
 
@@ -64,19 +64,19 @@ def kernel_classes() -> dict[str, list[type]]:
 
 
 def kernels_page() -> str:
-    """All kernels on one page."""
+    """Return the page of all kernels."""
     intro = r"""# Kernels
 
-A kernel says how alike rewards are: of two actions, at two times, in two contexts. Kernels are
-values that can be added and multiplied, and whatever is added and multiplied is a sum of separable
-terms,
+A kernel is the prior covariance of the mean rewards of two actions at two times, in two contexts.
+You can add and multiply kernels. The result is always a sum of separable terms,
 
 $$
 k\{(a, t), (b, s)\} = \sum_i v_i \, k_i(a, b) \, c_i(t - s),
 $$
 
-with $k_i$ a product of kernels over actions (and contexts) and $c_i$ one of kernels over time. A
-time kernel that is a finite sum of decaying cosines has an engine whose cost does not grow.
+where $k_i$ is a product of kernels over actions (and contexts) and $c_i$ is a product of kernels
+over time. If all time kernels are finite sums of decaying cosines, the state-space engine computes
+the posterior at a constant cost per step ([details](../explanation/model.md)).
 
 ```python
 from agents.gp import Decay, Periodic, SquaredExponential
@@ -109,7 +109,7 @@ def _kernel(cls: Any) -> str:
         f"$$\n{formula}\n$$" if formula else "",
         *prosaic,
         md.definitions(fields) if fields else "",
-        "It has the engine of constant cost per step." if finite else "",
+        "The state-space engine supports this time kernel." if finite else "",
         f"Class: `{cls.__module__}.{cls.__name__}`.",
     )
 

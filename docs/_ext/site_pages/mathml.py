@@ -1,4 +1,4 @@
-"""Mathematics as MathML, which browsers draw by themselves: no script, and nothing is fetched."""
+"""Formulas as MathML, which browsers render without scripts and downloads."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ LOGGER = logging.getLogger(__name__)
 
 
 _SIZES = re.compile(r"\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
-"""Sizes of brackets, which a browser finds by itself."""
+"""Commands that set the size of brackets, which browsers choose automatically."""
 
 
 def mathml(tex: str, *, block: bool) -> str:
-    """A formula in LaTeX as an element of HTML.
+    """Return a formula in LaTeX as an element of HTML.
 
     Raises:
-        MathError: If it cannot be read.
+        MathError: If the formula cannot be parsed.
     """
     readable = re.sub(r"\\dots(?![A-Za-z])", r"\\ldots", _SIZES.sub("", tex))
     text = str(tex2mathml(readable, as_block=block))
-    # The only named entity that it writes is one that HTML does not know by that name everywhere.
+    # This is the only named entity in the output; some HTML parsers know only its number.
     return text.replace("&ApplyFunction;", "&#x2061;")
 
 
@@ -34,7 +34,7 @@ def _append(writer: Any, node: Any, *, block: bool) -> None:
     try:
         text = mathml(source, block=block)
     except MathError as error:
-        LOGGER.warning("cannot read the formula %r: %s", source, error, location=node)
+        LOGGER.warning("cannot parse the formula %r: %s", source, error, location=node)
         text = f"<code>{writer.encode(source)}</code>"
     tag = "div" if block else "span"
     writer.body.append(f'<{tag} class="math-{"block" if block else "inline"}">{text}</{tag}>')
@@ -50,5 +50,5 @@ def _block(writer: Any, node: Any) -> None:
 
 
 def setup(app: Any) -> None:
-    """Register it under the name ``mathml``."""
+    """Register the renderer under the name ``mathml``."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

@@ -1,4 +1,4 @@
-"""Regrets to hold one's own beside, from the page of the zoo or from a few runs made here."""
+"""Reference regrets for the pages of environments, from the zoo or from a few runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from site_pages.repository import ROOT
 
 AGENTS = ("random", "periodic-gp-ucb", "auto-gp-ucb")
 REFERENCES = ("oracle", "best-per-phase", "best-fixed", "uniform-random")
-"""Computed, not run; they have no rank."""
+"""References, which are computed and not run, and have no rank."""
 SHOWN = ("best-per-phase", "best-fixed", "random", "periodic-gp-ucb", "auto-gp-ucb")
 SEEDS = "0:3"
 ZOO = ROOT / "studies" / "data" / "zoo.parquet"
@@ -24,10 +24,10 @@ class Regrets:
     """Normalised regrets in one world.
 
     Attributes:
-        task: The world, as the source names it.
-        values: By agent or reference: 0 is the oracle, 1 is choosing at random.
-        steps: How long the runs are.
-        source: Where they come from, in Markdown.
+        task: Name of the world in the source.
+        values: Regrets by agent or reference: 0 is the oracle, 1 is choosing at random.
+        steps: Length of the runs.
+        source: Description of the source, in Markdown.
     """
 
     task: str
@@ -37,7 +37,7 @@ class Regrets:
 
 
 def of_zoo(path: Path = ZOO) -> dict[str, dict[str, float]]:
-    """Return normalised regrets of every agent in the worlds of the zoo's page."""
+    """Return the normalised regrets of every agent in the worlds of the zoo, by world."""
     import evaluation
 
     found: dict[str, dict[str, float]] = {}
@@ -47,10 +47,9 @@ def of_zoo(path: Path = ZOO) -> dict[str, dict[str, float]]:
 
 
 def ranks(zoo: dict[str, dict[str, float]], agent: str) -> list[tuple[str, int, int, float]]:
-    """For every world that an agent was in: its rank, among how many, and its regret.
+    """Return the world, the rank, the number of ranked agents and the regret for each world.
 
-    An agent that was run with other settings, too, is ranked at its defaults among agents at
-    theirs.
+    Worlds in which the agent was not run are omitted. Only runs with default settings are ranked.
     """
     rows = []
     for task, values in zoo.items():
@@ -62,20 +61,20 @@ def ranks(zoo: dict[str, dict[str, float]], agent: str) -> list[tuple[str, int, 
 
 
 def regrets_of(env_id: str, zoo: dict[str, dict[str, float]], cache: Path) -> Regrets | None:
-    """Regrets in a world, or None where it cannot be made here."""
+    """Return the regrets in a world, or None if the world cannot be created."""
     for task, values in zoo.items():
         if task == env_id or task.startswith(f"{env_id},"):
             source = "[the zoo](../../results/zoo.md)"
             return Regrets(task, values, _steps_of_zoo(task), source)
     try:
         values, steps = _cached_runs(env_id, cache)
-        return Regrets(env_id, values, steps, f"made with this page: {command()}")
-    except (ImportError, ValueError):  # an extra or data that are not here; the page says which
+        return Regrets(env_id, values, steps, f"runs of {command()}")
+    except (ImportError, ValueError):  # a missing package or data; the page names them
         return None
 
 
 def _steps_of_zoo(task: str) -> int:
-    """Return the length of the zoo's runs in a world, from its protocol."""
+    """Return the number of steps of the zoo's runs in a world."""
     from evaluation.protocol import Protocol
 
     protocol = Protocol.load("standard")
@@ -84,7 +83,7 @@ def _steps_of_zoo(task: str) -> int:
 
 
 def command() -> str:
-    """Return the call that computes the regrets missing from the zoo's page."""
+    """Return the call that computes the regrets in a world that the zoo does not contain."""
     agents = ", ".join(f'"{agent}"' for agent in AGENTS)
     return f'`evaluation.run("standard", envs=[ID], agents=[{agents}], seeds="{SEEDS}")`'
 
@@ -114,7 +113,7 @@ def _runs(env_id: str) -> tuple[dict[str, float], int]:
     import evaluation
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that Madrid is simulated is said on the page
+        warnings.simplefilter("ignore")  # the page states that Madrid is simulated
         results = evaluation.run("standard", envs=[env_id], agents=AGENTS, seeds=SEEDS, workers=0)
     totals = results.totals
     by_agent = totals.groupby("agent")["regret"].mean()

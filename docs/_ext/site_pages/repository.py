@@ -1,8 +1,8 @@
-"""Links of pages to files of the repository that are no pages of the site.
+"""Conversion of links to files of the repository into links of the site.
 
-Pages are also read where they lie, in the repository, so they link to its files by relative paths.
-On the site such a link leads to the page that was made of the file, to the file in the repository's
-own browser where its address is known, and otherwise it is a name.
+Pages are also read in the repository, so they link to its files by relative paths. On the site,
+a link to a file that is also a page leads to this page. A link to another file leads to the
+repository's web view if its address is known, and otherwise becomes the name of the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = tuple(ROOT / name for name in ("periodic_envs", "agents", "evaluation"))
 ADDRESS = "PERIODIC_GP_REPOSITORY"
-"""The variable with the address of a folder view, such as ``https://.../blob/main``."""
+"""Environment variable with the address of the web view, such as ``https://.../blob/main``."""
 COPIED = {
     "CONTRIBUTING.md": "project/contributing.md",
     "CHANGELOG.md": "project/changelog.md",
@@ -28,7 +28,7 @@ COPIED = {
         for path in sorted((ROOT / "studies").glob("*.md"))
     },
 }
-"""Files beside docs that are pages of the site, too: pages of studies are executed there."""
+"""Files outside docs that are also pages of the site, on which studies are executed."""
 PLACES = {
     **{name: f"docs/{page}" for name, page in COPIED.items()},
     "README.md": "docs/index.md",
@@ -40,7 +40,7 @@ _FENCE = re.compile(r"^(```+|~~~+|:::+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 
 
 def hash_of(*folders: Path) -> str:
-    """Return a hash of all files in folders, the key of what is made from them."""
+    """Return a hash of all files in folders, as a key for a cache."""
     found = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*")):
@@ -50,18 +50,19 @@ def hash_of(*folders: Path) -> str:
 
 
 def rewritten(text: str, source: Path, *, page: Path | None = None, root: Path = ROOT) -> str:
-    """The text of a page with links that lead somewhere on the site.
+    """Return the text of a page with links that work on the site.
 
-    A number and its percent sign stay in one line, in narrow headings of tables, too.
+    The space before a percent sign becomes non-breaking, so that a narrow table does not separate
+    it from its number.
 
     Args:
-        text: In Markdown.
-        source: The file that it stands in, from which its links are counted.
-        page: The file of the site that it becomes, if that is another one.
-        root: The folder of the repository.
+        text: Text in Markdown.
+        source: File that contains the text; links are relative to this file.
+        page: File of the site that receives the text, if it is not ``source``.
+        root: Folder of the repository.
     """
     parts, end = [], 0
-    for fence in _FENCE.finditer(text):  # in code nothing is a link
+    for fence in _FENCE.finditer(text):  # code has no links
         parts += [_prose(text[end : fence.start()], source, page or source, root), fence.group()]
         end = fence.end()
     return "".join([*parts, _prose(text[end:], source, page or source, root)])
@@ -76,10 +77,10 @@ def _prose(text: str, source: Path, page: Path, root: Path) -> str:
         name = path.relative_to(root).as_posix()
         if name in PLACES:
             place = root / PLACES[name]
-            # Sections of the README are no sections of the page that stands for it.
+            # The page that replaces the README on the site has other sections.
             return f"[{match['text']}]({_relative(place, page)}{anchor if name in COPIED else ''})"
         if name.startswith("docs/"):
-            # A page that is named by its file is named by its title on the site.
+            # On the site, a link whose text is the name of a file shows the title of the page.
             shown = "" if path.suffix == ".md" and match["text"] == path.name else match["text"]
             return f"[{shown}]({_relative(path, page)}{anchor})"
         return _outside(match["text"], name)
@@ -99,18 +100,18 @@ def _relative(path: Path, page: Path) -> str:
 
 
 def source_link(domain: str, info: dict[str, str], root: Path = ROOT) -> str | None:
-    """The address of the lines that define a name, for ``sphinx.ext.linkcode``."""
+    """Return the address of the lines that define a name, for ``sphinx.ext.linkcode``."""
     if domain != "py" or not info.get("module"):
         return None
     thing: Any = import_module(info["module"])
     try:
         for part in info["fullname"].split("."):
             thing = getattr(thing, part)
-        thing = getattr(thing, "fget", thing)  # of a property
+        thing = getattr(thing, "fget", thing)  # the getter of a property
         thing = inspect.unwrap(thing)
         path = Path(inspect.getsourcefile(thing) or "").resolve()
         lines, first = inspect.getsourcelines(thing)
-    except (AttributeError, TypeError, OSError):  # no code of its own
+    except (AttributeError, TypeError, OSError):  # without source code
         return None
     if not path.is_relative_to(root):
         return None
@@ -119,7 +120,7 @@ def source_link(domain: str, info: dict[str, str], root: Path = ROOT) -> str | N
 
 
 def project_pages(root: Path = ROOT) -> dict[str, str]:
-    """The pages that are files beside docs: their paths below docs, and their texts."""
+    """Return the texts of the pages that are files outside docs, by their paths below docs."""
     pages = {}
     for name, page in COPIED.items():
         source = root / name

@@ -1,4 +1,4 @@
-"""Settings of agents, with their descriptions in docstrings."""
+"""Settings of agents, with their descriptions from docstrings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ INTERNAL = ("problem", "rng", "model", "common", "overrides")
 
 
 def arguments(docstring: str) -> dict[str, str]:
-    """Return names and descriptions under "Args:" or "Attributes:", in Google's style."""
+    """Return the descriptions under "Args:" and "Attributes:" in Google style, by name."""
     lists = "\n".join(_LIST.findall(inspect.cleandoc(docstring)))
     return {name: " ".join(text.split()) for name, text in _ENTRY.findall(lists)}
 
 
 def described_settings(cls: type) -> dict[str, str]:
-    """Return descriptions of settings by a class and its bases; the nearest class wins."""
+    """Return the descriptions of settings in a class and its bases; the nearest class wins."""
     texts: dict[str, str] = {}
     for base in reversed(inspect.getmro(cls)):
         texts |= arguments(base.__doc__ or "")
@@ -29,7 +29,7 @@ def described_settings(cls: type) -> dict[str, str]:
 
 
 def named_settings(cls: Any) -> dict[str, Any]:
-    """Return the settings of an agent and their defaults, as far as its signature names them."""
+    """Return the settings that the signature of an agent names, with their defaults."""
     settings = settings_of(cls)
     if settings is not None:
         return settings
