@@ -73,9 +73,10 @@ def log(folder: Path) -> dict[str, Any]:
     logged.to_csv(folder / "log.csv", index=False)
     names = ("arm:Airport", "best-per-phase", "agent:thompson")
     policies = [word for name in names for word in ("--policy", name)]
-    return {
-        "answer": json.loads(output_of("data", "log", "log.csv", *policies, "--json", cwd=folder))
-    }
+    answer = json.loads(output_of("data", "log", "log.csv", *policies, "--json", cwd=folder))
+    for estimate in answer["estimates"]:
+        del estimate["notes"]
+    return {"answer": answer}
 
 
 def decide(folder: Path) -> dict[str, Any]:

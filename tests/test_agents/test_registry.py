@@ -154,7 +154,7 @@ def test_registry_describes_every_agent() -> None:
     ("text", "code", "name"),
     [
         ("periodic-gp-ubc", "unknown-agent", "periodic-gp-ucb"),
-        ("zzz", "unknown-agent", "auto-gp-ucb"),
+        ("zzz", "unknown-agent", "periodic-gp agents"),
         ("no.such.module:Agent", "missing-package", "'no'"),
         ("agents.base:Nothing", "unknown-class", "'Nothing'"),
         ("missing.py:Agent", "file-not-found", "'missing.py'"),

@@ -103,7 +103,7 @@ def test_read_log_leaves_out_rows_without_probability() -> None:
     assert len(log) == 6
     assert log.probability is not None
     assert (log.probability == 0.5).all()
-    assert "2 rows without a probability left out" in log.notes
+    assert "left out 2 rows without a probability" in log.notes
     assert log.unknown == 0
     with raises(DecisionLogError, "missing-values"):
         read_log(frame(probability=[np.nan] * 5 + [0.5] * 3))
