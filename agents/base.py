@@ -67,11 +67,11 @@ class Trainable(Protocol):
 
         Args:
             problem: Description of the problem in these worlds.
-            envs: Vector environment of 64 worlds (or of ``steps`` worlds, if these are fewer) with
-                autoreset in the same step. Its ``info`` is empty except for ``final_obs``, and
-                ``reset(seed=...)`` ignores the seed.
-            steps: Maximum number of interactions, summed over all worlds. A call of ``envs.step``
-                that exceeds it raises an error.
+            envs: Vector environment of 64 worlds (of ``steps`` worlds if ``steps`` is less than
+                64), with autoreset in the same step. Its ``info`` is empty except for
+                ``final_obs``, and ``reset(seed=...)`` ignores the seed.
+            steps: Maximum number of interactions, summed over all worlds. A call to ``envs.step``
+                that exceeds this number raises an error.
             rng: The only source of randomness.
             settings: Settings of the agent.
         """
@@ -120,7 +120,7 @@ class Problem:
         reward_scale: Prior mean and standard deviation of the mean rewards, or None if unknown.
         action_features: Coordinates of the actions of a finite set, shape (n, d), or None.
         action_half_width: Half of the width of a box of actions, in the unit of the length-scales.
-        warm_start: Decisions from before the start, which the agent did not make, or None.
+        warm_start: Decisions of another policy from before the first step, or None.
     """
 
     action_space: spaces.Space[Any]
@@ -200,7 +200,7 @@ class Problem:
 
     @property
     def likely_horizon(self) -> int:
-        """Number of decisions of an episode; 1,000 if the horizon is unknown."""
+        """Number of decisions in an episode; 1,000 if the horizon is unknown."""
         return self.horizon or UNKNOWN_HORIZON
 
     def past_decisions(self) -> Iterator[tuple[Array, Any, float]]:

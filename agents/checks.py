@@ -53,7 +53,7 @@ def share_or_one(name: str, value: Any) -> float:
 
 
 def seasonal_length_scale(value: Any) -> float:
-    """Return the length-scale of a periodic kernel as a float; raise an error if too small."""
+    """Return the setting ``time_length_scale`` as a float; raise an error if it is too small."""
     length_scale, least = positive("time_length_scale", value), MIN_SEASONAL_LENGTH_SCALE
     require(length_scale >= least, f"time_length_scale must be at least {least}", value)
     return length_scale
@@ -65,7 +65,7 @@ def whole(name: str, value: Any, otherwise: str = "") -> int:
     Args:
         name: Name of the setting.
         value: Value of the setting.
-        otherwise: Text for the error that names other allowed values.
+        otherwise: Text that is added to the error message and names other allowed values.
     """
     fits = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     require(fits, f"{name} must be a whole number of at least 1{otherwise}", value)
@@ -95,7 +95,7 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 
 def finite_observation(t: float, y: float) -> None:
-    """Raise an error for a time or a reward that is not finite and would make a posterior NaN."""
+    """Raise an error if time or reward is not finite, which would make a posterior NaN."""
     if not (math.isfinite(t) and math.isfinite(y)):
         raise ValueError(
             f"time and reward of an observation must be finite, got y = {y} at t = {t}"

@@ -49,7 +49,7 @@ def written_settings(settings: dict[str, Any]) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return the parts between commas outside of brackets and quotes."""
+    """Return the parts of a text that are separated by commas outside of brackets and quotes."""
     marks = [match for match in _MARKS.finditer(text) if match.lastgroup == "mark"]
     depth, start, parts = 0, 0, []
     for match in marks:

@@ -1,4 +1,4 @@
-"""Conversion of objects to JSON nodes and arrays, and back from untrusted files.
+"""Conversion of objects to JSON nodes and arrays, and restoration from untrusted files.
 
 A *node* is ``[kind, content, ...]``. It refers to other nodes by their numbers, so that shared
 objects and arrays with shared memory stay shared, and a loaded agent continues bit for bit.
@@ -85,7 +85,7 @@ def place_of(cls: type[Any]) -> str:
 
 
 class _Writer:
-    """Writer of the nodes and arrays of all objects reachable from a root."""
+    """Writer of the nodes and arrays of all objects that are reachable from a root object."""
 
     def __init__(self, root: Any, arrays: Arrays) -> None:
         self.nodes: list[Any] = []
@@ -156,7 +156,7 @@ class _Writer:
             raise SavedAgentError(
                 "cannot-save",
                 f"cannot save {path} ({value!r:.60}): an attribute must be a number, a string, an "
-                "array, a collection of these, or an object of a class of the agent's own package",
+                "array, a collection of these, or an object whose class is in the agent's package",
             )
         if isinstance(value, tuple):
             return ["named", place, self._all(value, path)]
@@ -244,7 +244,8 @@ class _Reader:
 def _trusted_class(place: str, root_class: type[Any]) -> type[Any] | None:
     """Return the class at a place if it is trusted and imported, otherwise None.
 
-    Classes of the package of the root are trusted, as are classes of :data:`TRUSTED` modules.
+    Classes from the package of the root object are trusted, as are classes from the modules in
+    :data:`TRUSTED`.
     """
     module, _, qualname = place.partition(":")
     package = root_class.__module__.partition(".")[0]
@@ -256,12 +257,12 @@ def _trusted_class(place: str, root_class: type[Any]) -> type[Any] | None:
 
 
 def _order(array: NDArray[Any]) -> list[int]:
-    """Return the axes of an array by decreasing stride."""
+    """Return the axes of an array in order of decreasing stride."""
     return sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
 
 
 def _memory(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with its axes by decreasing stride, as they are in memory."""
+    """Return a view of an array whose axes are in the order of memory, by decreasing stride."""
     memory: NDArray[Any] = array.transpose(_order(array))
     return memory
 

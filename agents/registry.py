@@ -36,7 +36,7 @@ from agents.from_source import import_from_source, load_file
 from agents.notation import NotationError, parse_settings, written_settings
 
 GROUP = "periodic_gp.agents"
-"""Entry-point group by which other packages register agents."""
+"""Entry-point group in which other packages register agents."""
 GENERIC_RL = "generic RL"
 """Family of the reinforcement-learning agents, which have separate protocols."""
 
@@ -131,7 +131,7 @@ class AgentSpec:
 
     @classmethod
     def parse(cls, text: str) -> AgentSpec:
-        """Return the spec of an agent from the command line's notation."""
+        """Return the name and the settings of an agent, parsed from the command line's notation."""
         name, _, settings = text.partition(":")
         if text.endswith(":"):
             raise UnknownAgentError(
@@ -165,7 +165,9 @@ class AgentSpec:
         factory = find_class(self.name)
         if not callable(factory):
             raise UnknownAgentError(
-                "not-an-agent", f"{self.name} must be a class or a function that makes an agent"
+                "not-an-agent",
+                f"{self.name} must be a class or a function that creates an agent, "
+                f"got {type(factory).__name__}",
             )
         self.check_settings(settings_of(factory))
         agent: Agent = (
@@ -176,7 +178,8 @@ class AgentSpec:
         if not isinstance(agent, Agent):
             raise UnknownAgentError(
                 "not-an-agent",
-                f"{self.name} does not make an agent: it must have the methods act() and update()",
+                f"the object that {self.name} creates must have the methods act() and update(), "
+                f"got an object of type {type(agent).__name__}",
             )
         return agent
 
@@ -184,7 +187,7 @@ class AgentSpec:
     def pretrained(self) -> bool:
         """True if the settings give a built-in agent knowledge from earlier data.
 
-        It is False for all other agents, whose track their users declare.
+        The value is False for all other agents, whose track is declared by users.
         """
         entry = next((e for n, e in BUILT_IN.items() if self.name in (n, e.place)), None)
         by = entry.pretrained_by if entry else ()
@@ -216,7 +219,8 @@ class AgentSpec:
             if default is REQUIRED and setting not in self.settings:
                 raise UnknownAgentError(
                     "missing-setting",
-                    f"{self.name} requires a value of {setting!r}: write {self.name}:{setting}=...",
+                    f"{self.name} requires a value for {setting!r}: "
+                    f"write {self.name}:{setting}=...",
                 )
 
 
@@ -234,7 +238,8 @@ REQUIRED = Required()
 def settings_of(factory: Any) -> dict[str, Any] | None:
     """Return the names and defaults of an agent's settings, or None if it accepts any setting.
 
-    If an ``__init__`` has a parameter ``**common``, the settings of the base classes are included.
+    If ``__init__`` has a parameter such as ``**common``, the settings of the base classes are
+    included.
     """
     makers = _makers(factory)
     # Base-class parameters without a default are not settings, since subclasses pass them.
@@ -258,14 +263,14 @@ def _makers(factory: Any) -> list[Any]:
 
 
 def _without_default(maker: Any, first: int) -> dict[str, Any]:
-    """Return the settings without a default; ``first`` is the index of the first setting."""
+    """Return the required settings: the parameters without a default, from index ``first`` on."""
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     own = list(inspect.signature(maker).parameters.values())[first:]
     return {p.name: REQUIRED for p in own if p.default is p.empty and p.kind not in several}
 
 
 def make_agent(text: str, problem: Problem, rng: Rng) -> Agent:
-    """Return a new agent, given in the command line's notation."""
+    """Return a new agent from its specification in the command line's notation."""
     return AgentSpec.parse(text).make(problem, rng)
 
 
@@ -287,7 +292,7 @@ def names() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def _plugins(find: Callable[..., Any]) -> dict[str, str]:
-    """Return the places of the agents of other packages by name.
+    """Return the place of each agent that another package registers, by name.
 
     The result is cached, since this function reads the metadata of all installed packages.
     """
@@ -301,7 +306,7 @@ def place_of(name: str) -> str:
 
 
 def find_class(name: str) -> Callable[..., Any] | Any:
-    """Return the class or function of an agent, given by its name or as ``place:Class``."""
+    """Return the class or function that creates an agent, from the agent's name or place."""
     place, _, attribute = place_of(name).partition(":")
     if not attribute:
         raise UnknownAgentError("unknown-agent", _unknown(name))
@@ -331,7 +336,9 @@ def find_class(name: str) -> Callable[..., Any] | Any:
     factory = getattr(module, attribute)
     if not callable(factory):
         raise UnknownAgentError(
-            "not-an-agent", f"{name} must be a class or a function that makes an agent"
+            "not-an-agent",
+            f"{name} must be a class or a function that creates an agent, "
+            f"got {type(factory).__name__}",
         )
     return factory
 
@@ -350,5 +357,7 @@ def describe(name: str) -> str:
 
 def _unknown(name: str) -> str:
     close = difflib.get_close_matches(name, names(), n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(close)}?" if close else "'periodic-gp agents' lists them all"
+    hint = (
+        f"did you mean {' or '.join(close)}?" if close else "'periodic-gp agents' lists all agents"
+    )
     return f"there is no agent {name!r}; {hint}"

@@ -27,7 +27,8 @@ FORMAT = "periodic-gp agent"
 MAX_BYTES = 2**30
 """Maximum size of a file that ``load`` accepts."""
 MAX_HEADER_BYTES = 2**25
-"""Maximum size of a header, since parsed JSON takes many times its length in memory."""
+"""Maximum size of a header. The limit is lower than ``MAX_BYTES``, since parsed JSON takes many
+times its length in memory."""
 MAX_NUMBER = 10**9
 """Largest magnitude of a whole number among the settings of a saved agent."""
 
@@ -74,9 +75,9 @@ class Saveable:
         if len(data) > MAX_BYTES or len(header) > MAX_HEADER_BYTES // 2:
             raise SavedAgentError(
                 "file-too-large",
-                f"cannot save {str(path)!r}: the agent takes {len(data):,} bytes (its header "
-                f"{len(header):,}), but at most {MAX_BYTES:,} bytes (header "
-                f"{MAX_HEADER_BYTES // 2:,}) are allowed",
+                f"cannot save {str(path)!r}: the agent must take at most {MAX_BYTES:,} bytes, and "
+                f"its header at most {MAX_HEADER_BYTES // 2:,} bytes, got {len(data):,} and "
+                f"{len(header):,}",
             )
         _write_atomically(Path(path), data)
 

@@ -38,7 +38,7 @@ def example_problem(kind: str) -> Problem:
     Args:
         kind: "finite" (arms with coordinates), "arms" (arms without coordinates), "box" (a box with
             one dimension), "plane" (a box with two dimensions), or "warm" (as "finite", but with a
-            warm start, and with an unknown noise and reward scale). The problems "finite" and "box"
+            warm start, and without a known noise and reward scale). The problems "finite" and "box"
             have an unknown horizon, so that GP agents choose the engine for long runs.
     """
     one_of("kind", kind, KINDS)
@@ -82,7 +82,7 @@ def observe(t: float) -> Array:
 
 
 def _same(actions: list[Any], expected: list[Any], broken: str) -> None:
-    """Raise an AssertionError that names the first different action unless all are equal."""
+    """Raise an AssertionError that names the first difference, unless all actions are equal."""
     for step, (action, wanted) in enumerate(zip(actions, expected, strict=True)):
         assert np.array_equal(action, wanted), (
             f"{broken} (step {step}: expected {wanted}, got {action})"
@@ -109,7 +109,10 @@ class AgentContract:
     def _run(
         self, kind: str, agent: Agent, start: int, stop: int, *, missing: bool = False
     ) -> list[Any]:
-        """Return the actions of some steps; if ``missing``, a NaN precedes every reward."""
+        """Return the actions of an agent at the steps ``start``, ..., ``stop - 1``.
+
+        If ``missing`` is true, the agent receives a reward of NaN before every reward.
+        """
         noise = np.random.default_rng(1).normal(0.0, 0.1, HORIZON)
         space, actions = example_problem(kind).action_space, []
         space.seed(0)
@@ -122,7 +125,10 @@ class AgentContract:
         return actions
 
     def recorded(self, kind: str) -> list[Any]:
-        """Return the actions of an undisturbed agent; override it to compute them only once."""
+        """Return the actions of an agent in a run without missing rewards.
+
+        Override this method to cache the actions.
+        """
         return self._run(kind, self._fresh(kind)[1], 0, STEPS)
 
     def test_is_an_agent(self) -> None:

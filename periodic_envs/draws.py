@@ -25,14 +25,14 @@ from periodic_envs.process import (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draws:
-    """Reward processes of n copies with finitely many actions, the batched ``FiniteProcess``.
+    """Reward processes of n copies with finitely many actions: a batch of ``FiniteProcess``.
 
     Attributes:
         tables: Mean rewards, shape (n, rows, actions).
         rows: Table row of each time, shape (T,) if all copies share the rows, otherwise (n, T).
         periods: Length of the season of each copy, shape (n,).
         contexts: Contexts before each step, shape (n, horizon + 1, c), or None.
-        warm_start: Warm starts, in arrays whose first axis is the copies, or None.
+        warm_start: Warm starts, in arrays with one entry for each copy on the first axis, or None.
         courses: Course of the season of each copy, or None if the seasons do not change.
     """
 
@@ -152,7 +152,7 @@ class ContinuousDraws(Draws):
         return mean
 
     def _coefficients(self, t: int) -> NDArray[np.complex128]:
-        """Return ``c_k - i s_k``, shape (K, n), whose rows are contiguous for Horner's rule."""
+        """Return ``c_k - i s_k``, shape (K, n), with contiguous rows for Horner's rule."""
         key = self._row(t).tobytes()
         if key in self._series:
             return self._series[key]

@@ -29,10 +29,10 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     ``y_t = f(a_t, t) + eps_t``. ``info`` contains values that the agent must not use, such as the
     regret ``max_a f(a, t) - f(a_t, t)`` and the best action.
 
-    All randomness of an episode is drawn at ``reset`` and depends only on the seed. All agents
-    therefore face the same world and the same noise on the same seed. ``reset()`` without a seed
-    draws the next episode from the same random stream. With a different horizon, an episode on the
-    same seed begins with the same steps, unless the section "Arguments" of the world states
+    All randomness of an episode is drawn at ``reset`` and depends only on the seed. With the same
+    seed, all agents therefore face the same world and the same noise. ``reset()`` without a seed
+    draws the next episode from the same random stream. With the same seed and a different horizon,
+    an episode begins with the same steps, unless the section "Arguments" of the world states
     otherwise.
 
     After ``step``, ``info`` describes the decision just made (``t``, ``phase``, ``regret``,
@@ -40,20 +40,21 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
     ``reset``, ``info`` contains the ``t`` and ``phase`` of the first decision. If the world has a
     warm start, ``info`` then also contains ``warm_start`` (arrays ``t``, ``action``, ``reward``),
     the only part of ``info`` that agents may use. If the rewards come from data, ``info`` contains
-    ``data_source`` after both methods. It contains ``data_notes`` after ``reset`` if the data were
-    changed, for example by filling gaps.
+    ``data_source`` after ``reset`` and after ``step``. If the data were changed, for example by
+    filling gaps, ``info`` also contains ``data_notes`` after ``reset``.
 
     With ``regret=False`` the environment does not search for the best action, and the ``info`` of a
     step contains only ``t``, ``phase`` and, for data, ``data_source``. This saves time in training
     that uses only the rewards.
 
     Args:
-        world: World, reward process, or "module:Class" of a world (which can be stored in JSON).
+        world: World, reward process, or class of a world as text, "module:Class". Only the text
+            can be stored in JSON.
         horizon: Number of steps in an episode. None means all steps of a world with data (see its
             section "Episode End"), or 200 steps of any other world.
         noise: "gaussian", "student-t", "heteroscedastic", "poisson" or "none"; see ``Noise``.
-        noise_std: Standard deviation of the noise; ignored with "poisson" and "none".
-        noise_df: Degrees of freedom of "student-t", greater than 2.
+        noise_std: Standard deviation of the noise; ignored if ``noise`` is "poisson" or "none".
+        noise_df: Degrees of freedom of the noise "student-t", greater than 2.
         reveal_period: True to include the phase in observations and the periods in ``public``.
         regret: True to include the regret and the best action of each step in ``info``.
         render_mode: None, "rgb_array", "ansi" or "human"; "human" needs the extra ``render``.

@@ -162,7 +162,7 @@ class Episode:
         first_step: Time of the first decision.
         noise: Errors to add to the mean rewards, shape (T,); with Poisson noise, the rewards of all
             actions, shape (T, actions).
-        observations: Observations before each step and after the last, shape (T + 1, fields).
+        observations: Observations before each step and after the last step, shape (T + 1, fields).
         origin: Origin of the rewards, or None.
         regret: True to search for the best action of each step; otherwise the ``info`` of a step
             contains only ``t``, ``phase`` and, for data, ``data_source``.
@@ -208,11 +208,12 @@ class Batch:
     """Episodes of n copies; each entry of ``info`` is an array with a mask.
 
     Attributes:
-        draws: Reward processes; copy i receives action i.
+        draws: Reward processes of the copies; action i is the action in copy i.
         first_step: Time of the first decision.
         noise: Errors to add to the mean rewards, shape (T, n); with Poisson noise, the rewards of
             all actions, shape (T, n, actions).
-        observations: Observations before each step and after the last, shape (T + 1, n, fields).
+        observations: Observations before each step and after the last step, shape
+            (T + 1, n, fields).
     """
 
     def __init__(
@@ -280,7 +281,7 @@ def _origin_info(origin: Origin | None) -> dict[str, str]:
 
 
 class Described:
-    """Properties that describe the world of an environment, scalar or vectorised."""
+    """Properties that describe the world of a scalar or vectorised environment."""
 
     setup: Setup
     _spec: EnvSpec | None = None
@@ -292,7 +293,7 @@ class Described:
 
     @property
     def spec(self) -> EnvSpec | None:
-        """Specification with the length of episodes, which wrappers read.
+        """Specification of the environment, from which wrappers read the length of episodes.
 
         The environment truncates its episodes, so ``gym.make(id)`` adds no time limit. Environments
         that are made from this specification have a time limit of the same length. For a different
@@ -313,7 +314,7 @@ class Described:
 
     @property
     def noise_std(self) -> float | None:
-        """Standard deviation of the noise for agents; None with "poisson" and "none"."""
+        """Noise standard deviation that agents may know; None for "poisson" and "none"."""
         return self.setup.noise.public_std
 
     @property

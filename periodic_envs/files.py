@@ -22,10 +22,10 @@ def data_folder() -> Path:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file in the same folder, which replaces ``path`` at the end.
+    """Yield the path of a temporary file, which replaces the file ``path`` at the end.
 
-    Readers of ``path`` see either the old content or the new content, never a part of a file. After
-    an error the temporary file is removed.
+    The temporary file is in the same folder. Readers of ``path`` see either the old content or the
+    new content, never a part of a file. After an error the temporary file is removed.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     try:

@@ -22,13 +22,14 @@ class Noise:
     """Distribution of rewards around their mean.
 
     Attributes:
-        kind: "gaussian"; "student-t", which has ``df`` degrees of freedom and is scaled to the same
-            standard deviation; "heteroscedastic", which is Gaussian with a standard deviation that
-            varies by a factor of three within each season and has the root mean square ``std``;
-            "poisson", for rewards that are counts (it needs finitely many actions with non-negative
-            mean rewards); or "none", for rewards that are measurements and need no added noise.
-        std: Standard deviation; ignored with "poisson" and "none".
-        df: Degrees of freedom of "student-t", greater than 2.
+        kind: "gaussian"; "student-t", which has ``df`` degrees of freedom and is scaled to the
+            standard deviation ``std``; "heteroscedastic", which is Gaussian with a standard
+            deviation that varies by a factor of three within each season and has the root mean
+            square ``std``; "poisson", for rewards that are counts (it needs finitely many actions
+            with non-negative mean rewards); or "none", for rewards that are measurements and need
+            no added noise.
+        std: Standard deviation; ignored if ``kind`` is "poisson" or "none".
+        df: Degrees of freedom of the kind "student-t", greater than 2.
     """
 
     kind: str = "gaussian"
@@ -42,7 +43,7 @@ class Noise:
 
     @property
     def public_std(self) -> float | None:
-        """Standard deviation of the noise for agents; None with "poisson" and "none"."""
+        """Noise standard deviation that agents may know; None for "poisson" and "none"."""
         return None if self.kind in ("none", "poisson") else float(self.std)
 
     def draw(self, rng: np.random.Generator, process: RewardProcess, times: Array) -> Array:
@@ -85,6 +86,6 @@ def _counts(rng: np.random.Generator, process: Any, times: Array) -> Array:
             "noise='poisson' needs finitely many actions with non-negative mean rewards, which "
             "this world does not have: choose noise='gaussian'"
         )
-    # The counts of all actions are drawn, so that agents with different choices are paired.
+    # The counts of all actions are drawn, so that all agents face the same counts.
     means = process.values[process.rows[times.astype(np.intp)]]
     return rng.poisson(means).astype(np.float64)

@@ -32,7 +32,7 @@ class PublicInfo:
         action_features: Coordinates of each action in a finite set, shape (n_actions, dim), or
             None.
         action_names: Name of each action in a finite set, or None.
-        action_half_width: Length of one unit of a box action, in the unit of the length-scales.
+        action_half_width: Half of the width of a box of actions, in the unit of the length-scales.
         periods: Lengths of the seasons, in steps. The observation contains the phase of the first
             season. The tuple is empty if the periods are hidden.
         context_dim: Length of the context vector in the observation, whose entries are in [-1, 1].
@@ -58,8 +58,8 @@ class PublicInfo:
 class WarmStart:
     """Past actions and rewards that every agent receives before it starts.
 
-    The arrays have equal lengths. For many copies, the arrays have an additional first axis, which
-    is the copies.
+    The arrays have equal lengths. For many copies, the arrays have an additional first axis, with
+    one entry for each copy.
 
     Attributes:
         t: Times of the past decisions.
@@ -127,7 +127,11 @@ class RewardProcess:
         return None
 
     def mean(self, actions: Any, t: Any) -> Any:
-        """Return the mean rewards of actions (...) or (..., d) at times (...), broadcast."""
+        """Return the mean rewards of actions at times.
+
+        Actions are indices or points, shape (...) or (..., d). Times have the shape (...) and are
+        broadcast with the actions.
+        """
         raise NotImplementedError
 
     def optimum(self, t: int) -> tuple[Any, float]:
@@ -162,8 +166,9 @@ class TabularProcess(RewardProcess):
         checks.positive("period", self.period)
         if table.ndim != 2 or not np.isfinite(table).all():
             raise ValueError(
-                f"the table must have two dimensions and finite entries, got shape {table.shape} "
-                f"and {np.count_nonzero(~np.isfinite(table))} entries that are not finite"
+                "the table (values or weights) must have two dimensions and finite entries, got "
+                f"shape {table.shape} with {np.count_nonzero(~np.isfinite(table))} infinite or "
+                "missing entries"
             )
         if len(self.rows) == 0 or self.rows.min() < 0 or self.rows.max() >= len(table):
             raise ValueError(
@@ -257,7 +262,7 @@ class ContinuousProcess(TabularProcess):
 
     @cached_property
     def _block_size(self) -> int:
-        """Number of rows that are maximised in one batch, for speed."""
+        """Number of rows whose optima are computed in one batch, for speed."""
         return 256 if self.basis.dim == 1 else 16
 
     def _search(self, block: int) -> tuple[NDArray[np.float32], Array]:

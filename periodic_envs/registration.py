@@ -41,5 +41,5 @@ def register_world(env_id: str, **defaults: Any) -> Callable[[WorldClass], World
 
 
 def ids() -> list[str]:
-    """Return all registered ids of worlds, including worlds of other packages."""
+    """Return the ids of all registered worlds, including worlds of other packages."""
     return sorted(key for key, spec in gym.registry.items() if spec.entry_point == ENTRY_POINT)

@@ -201,13 +201,13 @@ def world_figure(title: str, setup: Setup, episode: Episode) -> Figure:
 
 
 def data_label(setup: Setup) -> str:
-    """Return the ending of titles that marks simulated rewards, otherwise an empty string."""
+    """Return a suffix for titles if the rewards are simulated, otherwise an empty string."""
     simulated = setup.origin is not None and setup.origin.source == "simulator"
     return ", simulated" if simulated else ""
 
 
 def new_figure() -> Figure:
-    """Return an empty figure in the size of pictures of worlds."""
+    """Return an empty figure with the standard size of pictures of worlds."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(9.0, 6.0), dpi=100, layout="constrained")
@@ -234,7 +234,11 @@ def title_lines(figure: Figure, title: str, facts: str) -> str:
 
 
 def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[Any]) -> Array:
-    """Draw the mean rewards as a heat map with the best actions; return them (actions, times)."""
+    """Draw a heat map of the mean rewards, with the best actions.
+
+    Returns:
+        Mean rewards, shape (actions, times).
+    """
     process, public = episode.process, setup.public
     best = [process.optimum(int(t))[0] for t in times]
     if public.n_actions is not None:
@@ -253,7 +257,8 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
         line = np.linspace(-1.0, 1.0, _RESOLUTION)
         columns = []
         for t, action in zip(times, best, strict=True):
-            # In more dimensions, this is the section along the first axis through the best action.
+            # In several dimensions, the points lie on a line through the best action, parallel to
+            # the first axis.
             points = np.repeat(action[None].astype(np.float64), _RESOLUTION, axis=0)
             points[:, 0] = line
             columns.append(process.mean(points, int(t)))
@@ -280,7 +285,7 @@ def draw_landscape(axes: Axes, setup: Setup, episode: Episode, times: NDArray[An
 
 
 def _draw_changes(axes: Axes, changes: NDArray[Any] | None, times: NDArray[Any]) -> None:
-    """Draw a line at each change of the world within these times."""
+    """Draw a line at each change of the world within ``times``."""
     within = [] if changes is None else [t for t in changes.tolist() if times[0] < t <= times[-1]]
     for label, t in zip(["change", *[None] * len(within)], within, strict=False):
         axes.axvline(t - 0.5, color="red", linestyle="--", linewidth=1.3, label=label)

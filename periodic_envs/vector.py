@@ -29,12 +29,12 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
 
     After ``reset(seed=s)``, copy ``i`` has the same world and the same noise in every step as the
     scalar environment after ``reset(seed=s + i)``. All arguments of the scalar environment are
-    accepted, except a ``render_mode``.
+    accepted, except ``render_mode``.
 
     Args:
         num_envs: Number of copies.
         autoreset_mode: "NextStep" (default), "SameStep" or "Disabled". With "NextStep", the next
-            call of ``step`` after the end of the episodes resets all copies and ignores the
+            call to ``step`` after the end of the episodes resets all copies and ignores the
             actions. With "SameStep", the last step already returns the first observation of the
             next episode, and ``info["final_obs"]`` contains the last observation. With "Disabled",
             only ``reset`` starts new episodes.
@@ -100,7 +100,10 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Start an episode in every copy; copy i has the seed ``seed + i`` or entry i of a list."""
+        """Start an episode in every copy.
+
+        Copy i is seeded with ``seed + i`` or, if ``seed`` is a sequence, with ``seed[i]``.
+        """
         mask = (options or {}).get("reset_mask")
         if mask is not None and not np.all(mask):
             raise ValueError(
@@ -160,7 +163,7 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
     def _same_step_reset(
         self, observation: Array, info: dict[str, Any]
     ) -> tuple[Array, dict[str, Any]]:
-        """Start the next episodes, and add the end of the previous episodes to ``info``."""
+        """Start the next episodes, and add the last step of the previous episodes to ``info``."""
         final = np.empty(self.num_envs, dtype=object)
         final[:] = list(observation)
         observation, start = self._start()

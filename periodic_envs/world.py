@@ -26,7 +26,7 @@ class World:
 
     Attributes:
         listed_as: Texts for the actions, the period and the horizon in the list of environments,
-            for worlds that must read data to know these values; otherwise None.
+            or None. Worlds set these texts if the values can be determined only by reading data.
     """
 
     listed_as: ClassVar[tuple[str, str, str] | None] = None
@@ -70,13 +70,16 @@ class FixedWorld(World):
 
 
 def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> World:
-    """Return the world that is given as an object, or as "module:Class" with its arguments."""
+    """Build a world from a reward process, or from "module:Class" with arguments.
+
+    A world is returned unchanged.
+    """
     if isinstance(world, str):
         world = cast("World", _class_of(world, kwargs)(**kwargs))
     elif kwargs:
         raise ValueError(
-            "arguments of a world are allowed only with 'module:Class', not with an object, got "
-            f"{', '.join(map(repr, kwargs))}"
+            "arguments of a world are allowed only if world is 'module:Class', but world is an "
+            f"object and the arguments are {', '.join(map(repr, kwargs))}"
         )
     if isinstance(world, RewardProcess):
         return FixedWorld(world)
@@ -86,16 +89,16 @@ def build_world(world: World | RewardProcess | str, kwargs: dict[str, Any]) -> W
 
 
 def _class_of(world: str, kwargs: dict[str, Any]) -> Any:
-    """Return the class of a world; raise a ValueError unless it accepts the arguments.
+    """Return the class of a world; raise a ValueError unless the class accepts the arguments.
 
-    The arguments are checked before the call, since Gymnasium would obscure a TypeError.
+    The arguments are checked before the class is called, since Gymnasium would obscure a TypeError.
     """
     module, _, name = world.partition(":")
     try:
         factory = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(
-            f"world must be 'module:Class' of an importable world, got {world!r} ({error})"
+            f"world must name an importable class as 'module:Class', got {world!r} ({error})"
         ) from error
     allowed = [*inspect.signature(factory).parameters, *ENV_ARGUMENTS]
     for argument in kwargs:

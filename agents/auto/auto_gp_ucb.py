@@ -40,7 +40,7 @@ def builder_for(problem: Problem, transform: str, prior: str | None) -> Builder:
 
 
 class AutoGPUCB(Saveable):
-    """Auto-GP-UCB: GP-UCB without required settings, which learns scale and variances by evidence.
+    """Auto-GP-UCB: GP-UCB without required settings, which learns its kernel and the reward scale.
 
     Pseudo-code::
 
@@ -52,10 +52,11 @@ class AutoGPUCB(Saveable):
         mu <- mean of f;  sigma <- deviation of the part of f that is still useful later
         a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a); observe y_t
 
-    If the problem states the scale of the rewards, the candidates are the structures of the paper
-    and its discussion: level, season, drifting season and persistence. With contexts, the
-    candidates are level and season, each with and without an effect of the context. If the scale is
-    unknown, all parts are terms of one kernel, as in the pseudo-code.
+    If the problem states the scale of the rewards, the belief is a mixture of several kernels,
+    which are called *structures*: level, season, drifting season and persistence, as in the paper
+    and its discussion. With contexts, the structures are level and season, each with and without an
+    effect of the context. If the scale is unknown, all parts are terms of one kernel, as in the
+    pseudo-code.
 
     The periods of the seasons are those that the problem states. If the scale is unknown, the
     shortest season may have a sharp part. If the problem states no period, the agent searches for
@@ -63,14 +64,14 @@ class AutoGPUCB(Saveable):
     structures without a season.
 
     Evidence also decides whether the warm start is treated as the choices of an expert: the
-    probability that the chosen arms were the best is compared with the probability of random
-    choices. At most 2,048 observations are stored for refits. Refits become rarer with time, and
-    the cost of each refit is bounded.
+    probability that the chosen arms were the best is compared with the probability of choosing
+    these arms at random. At most 2,048 observations are stored for refits. Refits become rarer with
+    time, and the cost of each refit is bounded.
 
     With the setting ``prior``, the prior and two copies with larger variances are weighted by
-    evidence. The agent uses its belief without a prior instead as long as that belief has clearly
-    more evidence. If the kernel has a persistence term, :meth:`belief` at a past time is not
-    smoothed by later rewards.
+    evidence. While the log evidence of the belief without a prior is larger by more than 20, the
+    agent uses that belief instead. If the kernel has a persistence term, :meth:`belief` at a past
+    time is an approximation, which is computed from the belief at the time of the newest reward.
 
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture, and
     [@minka2001expectation] for learning from the choices of an expert.

@@ -53,7 +53,7 @@ NEGLIGIBLE = 1e-6
 
 
 def worth(term: Term) -> float:
-    """Return the weight w_i of a term (see the module)."""
+    """Return the weight w_i of a term, which the docstring of the module defines."""
     total = 1.0
     for clock in term.clocks:
         if isinstance(clock, Decay):
@@ -64,10 +64,10 @@ def worth(term: Term) -> float:
 
 
 class Learnable:
-    """View of a posterior of finitely many arms, whose variance weights term i by w_i.
+    """View of a posterior over finitely many arms, with the variances of sum_i w_i f_i(a, t).
 
-    The module defines w_i. An engine without a state cannot separate the terms, so its variances
-    are returned unweighted.
+    The docstring of the module defines w_i. The terms cannot be separated if the engine has no
+    state. In this case, the variances are those of the posterior.
     """
 
     def __init__(self, posterior: Posterior) -> None:
@@ -177,7 +177,7 @@ class Belief:
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
 
     def evidence(self, history: History) -> float:
-        """Return the log density of the rewards in their original unit, and of past choices."""
+        """Return the log density of the rewards, in their unit, and of the warm start's choices."""
         scale = self.scale or RewardTransform()
         return self.posterior.log_evidence + scale.log_slope(history.reward) + self.choices
 

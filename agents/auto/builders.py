@@ -1,10 +1,10 @@
 """Builders of beliefs for auto-gp-ucb.
 
-A prior (``learned_prior.py``) and copies of it with larger variances of levels and seasons are the
-candidates of a mixture. Candidates are weighted by evidence and never dropped. The belief of an
-agent without a prior is used instead as long as it has clearly more evidence than the mixture. Both
-beliefs are rebuilt after 8, 16, 32, ... rewards, so that a change of the world can reverse the
-choice between them.
+With a prior (``learned_prior.py``), the belief is a mixture of the prior and of copies in which the
+variances of levels and seasons are larger. These candidates are weighted by evidence and never
+dropped. The belief without a prior is used instead while its log evidence exceeds that of the
+mixture by more than ``MARGIN``. Both beliefs are rebuilt after 8, 16, 32, ... rewards, so that a
+change of the world can reverse the choice between them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ off by at most 0.15 cycles, unless ``MAX_PERIODS_TRIED`` makes the steps wider."
 MAX_PERIODS_TRIED = 128
 """Maximum number of steps of the grid of frequencies."""
 CYCLES = 2.0
-"""Minimum number of seasons of a candidate period in the observed span."""
+"""Minimum number of seasons in the observed span, which limits the candidate periods."""
 NOISES = (0.3, 1.0, 4.0)
 """Candidate noise variances, relative to the noise variance of the template."""
 DOUBTS = (4.0, 16.0)
@@ -103,7 +103,7 @@ class Builder:
 
 
 class KnownScale(Builder):
-    """Builder for problems with a known scale of rewards, which mixes the paper's structures.
+    """Builder that mixes the paper's structures, for problems with a known reward scale.
 
     The weights of the structures are learned, but the variances of their terms are fixed.
     """
@@ -124,7 +124,7 @@ class KnownScale(Builder):
 
 
 class SearchedSeason(NamedTuple):
-    """Structure with an unknown period, and the noise variance of a first guess of the period."""
+    """Structure with an unknown period, and the noise variance estimated with a guessed period."""
 
     structure: Structure
     noise_variance: float
@@ -138,7 +138,7 @@ class Fitted(NamedTuple):
 
 
 class LearnedScale(Builder):
-    """Builder for problems with an unknown scale, which learns scale and variances by evidence."""
+    """Builder that learns the scale and the variances, for problems with an unknown scale."""
 
     def next_build(self, count: int) -> float:
         """Return the number of rewards at which the next belief is built."""
@@ -194,7 +194,7 @@ class LearnedScale(Builder):
 
 
 def _fitted(problem: Problem, grams: Grams, y: Array, noise: float) -> Fitted:
-    """Return the full structure with variances fitted to some rewards.
+    """Return the structure with all parts, after fitting the variances of its terms to rewards.
 
     The sharp part of a season enlarges the state, so it is included only if it raises the evidence.
     """
@@ -232,7 +232,10 @@ def _noise_variance(scale: RewardTransform, problem: Problem) -> float:
 def choose_scale(
     template: Structure, grams: Grams, history: History, transform: str
 ) -> RewardTransform:
-    """Return the transform with the highest evidence, normalised by mean and scale of rewards."""
+    """Return a transform of the rewards to mean 0 and standard deviation 1.
+
+    If ``transform`` is "auto", the transform with the highest evidence is returned.
+    """
     names = TRANSFORMS if transform == "auto" else (transform,)
     scales = [RewardTransform.of(history.reward, name) for name in names]
 
@@ -305,10 +308,10 @@ def _log_density(K: Array, y: Array, noise_variance: float) -> float:
 
 
 class Pretrained(Builder):
-    """Builder that uses a prior unless the belief without a prior has clearly more evidence.
+    """Builder that uses a prior unless the belief without a prior has much higher evidence.
 
     The belief is built after 1, 8, 16, 32, ... rewards. The first reward may show that rewards are
-    costs, so that the profile of the prior must be negated.
+    negative measurements, so that the profile of the prior must be negated.
 
     Args:
         problem: Problem whose arms are among the arms of the prior.
@@ -342,7 +345,7 @@ class Pretrained(Builder):
         return plain if ahead > MARGIN else pretrained
 
     def _pretrained(self, history: History) -> Belief:
-        """Return a belief in the prior and its copies, from the whole history."""
+        """Return the belief of the prior and its copies after the whole history."""
         prior, actions = self._prior, self.coordinates.actions
         kernels = {"prior": prior.kernel}
         kernels |= {f"prior, doubted {d:g} times": doubted(prior.kernel, d) for d in DOUBTS}
@@ -357,7 +360,7 @@ class Pretrained(Builder):
         return Belief(prior.scale, mixture, tuple(kernels), offset, choices=choices)
 
     def _direction(self, history: History) -> float:
-        """Return -1 if the rewards are closer to the negative profile, as costs are, else 1."""
+        """Return -1 if the negative profile is closer to the rewards than the profile, else 1."""
         y = self._prior.scale.forward(history.reward)
         expected = self._prior.at(history.action, history.t)
         return 1.0 if np.abs(y - expected).sum() <= np.abs(y + expected).sum() else -1.0

@@ -35,8 +35,8 @@ class History:
     """Observations in order of arrival.
 
     Attributes:
-        action: Actions in the coordinates of the kernel: arms, shape (n,), points, shape (n, d), or
-            rows of an arm or a point followed by a context.
+        action: Actions in the coordinates of the kernel: arms of shape (n,), points of shape
+            (n, d), or rows that contain an arm or a point, followed by a context.
         t: Times, shape (n,).
         reward: Rewards, shape (n,).
         from_warm_start: Flags, true for the observations of the warm start, shape (n,).

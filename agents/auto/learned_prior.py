@@ -6,10 +6,11 @@ a season and each arm. The deviation from the profile is a Gaussian process, a s
 
     level: F F^T + diag(own),    decay: the same x Decay(eps),    season: the same x season,
 
-plus noise. The file may contain ``places``, the coordinates of the arms in the unit of the
-problem's ``action_features``. The problem may then have a subset of these arms, which are matched
-by coordinates. Without places, the problem must have the same arms in the same order. Time 0 of the
-problem is the first step of the profile. (Files of version 1 have places, and their unit is 1.)
+plus noise, where F is the entry ``factor`` of a term. The file may contain ``places``, the
+coordinates of the arms in the unit of the problem's ``action_features``. The problem may then have
+a subset of these arms, which are matched by coordinates. Without places, the problem must have the
+same arms in the same order. Time 0 of the problem is the first step of the profile. (Files of
+version 1 have places, and their unit is 1.)
 
 Measurements are rewards, or negative rewards if small values are better. An agent infers the sign
 from its rewards, including those of a warm start. Before the first reward, the agent assumes that
@@ -47,8 +48,8 @@ from agents.gp import (
 FORMAT, VERSIONS = "periodic-gp prior", (1, 2)
 """Format of the files, and its supported versions."""
 SAME_PLACE = 0.05
-"""Largest distance at which an action matches a place; if half the smallest distance between two
-places of the prior is less, that half is used."""
+"""Largest distance at which an action matches a place. If places of the prior are close together,
+the limit is half the smallest distance between two places."""
 MAX_BYTES = 2**20
 """Maximum size of a file, in bytes."""
 MAX_NOISE_VARIANCE = 1e6
@@ -159,7 +160,10 @@ def _read(path: str) -> Mapping[str, Any]:
 
 
 def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
-    """Return the index in the prior of each arm, matched by place if the prior has places."""
+    """Return the index in the prior of each arm of the problem.
+
+    Arms are matched by place if the prior has places, otherwise by number.
+    """
     if content.get("places") is None:
         known = len(content["profile"][0])
         same = known == problem.n_actions
@@ -177,8 +181,8 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     if problem.action_features is None or problem.action_features.shape[1] != places.shape[1]:
         raise PriorError(
             "wrong-places",
-            f"{elsewhere}: action_features of the problem must have {places.shape[1]} columns, as "
-            "many as the places have coordinates",
+            f"{elsewhere}: action_features of the problem must have {places.shape[1]} columns, one "
+            "for each coordinate of a place",
         )
     apart = np.linalg.norm(problem.action_features[:, None] - places, axis=2)
     between = np.linalg.norm(places[:, None] - places, axis=2)
@@ -193,7 +197,8 @@ def _matched(content: Mapping[str, Any], problem: Problem) -> list[int]:
     columns = [int(i) for i in apart.argmin(axis=1)]
     _require(
         len(set(columns)) == len(columns),
-        "two actions of the problem match the same place of the prior",
+        "each action of the problem must match a different place of the prior, but two actions "
+        "match the same place",
         "wrong-arms",
     )
     return columns

@@ -1,8 +1,8 @@
 """Maximum a posteriori estimates of the variances of a kernel that is a sum of known terms.
 
 G_i is the covariance of the observations under term i, where the noise counts as the last term, and
-K = sum_i e^theta_i G_i. The formula of the log evidence is given in ``agents/gp/evidence.py``. Its
-derivative is
+K = sum_i e^theta_i G_i. The formula of the log evidence is given in ``agents/gp/evidence.py``. The
+derivative of the log evidence is
 
     d log p / d theta_i = 1/2 e^theta_i { alpha^T G_i alpha - trace(K^-1 G_i) },   alpha = K^-1 y.
 

@@ -42,11 +42,11 @@ from agents.gp import (
 )
 
 FEW_ARMS = 64
-"""Maximum number of arms that are independent although they have coordinates, if the scale of the
+"""Number of arms up to which arms with coordinates are modelled as independent if the scale of the
 rewards is unknown. With more arms, a warm start is never treated as the choices of an expert."""
 HARMONICS = 5
 """Number of harmonics of a season if the scale is known. Five harmonics have 0.99998 of the
-variance of ``Periodic``, with a third of its state."""
+variance of ``Periodic`` and need a third of its state."""
 FORGETTING, DRIFT = 0.04, 0.02
 """Forgetting rates eps of persistence and of a drifting season if the scale is known."""
 PERSISTENCE = 0.2
@@ -170,7 +170,7 @@ def _affordable(parts: list[tuple[float, Kernel]], arms: int | None) -> list[tup
 
 
 def _harmonics(period: float, between: tuple[int, int]) -> Harmonics:
-    """Return the harmonics between two numbers that have more than two steps per cycle.
+    """Return the harmonics in a range, except those with at most two steps per cycle.
 
     The lowest harmonic is always included.
     """

@@ -22,7 +22,8 @@ from agents.gp.kernels.base import Kernel
 from agents.gp.posteriors.base import Prediction, Predictive
 
 HALVINGS = 8
-"""Number of halvings of an interval of two grid steps. The result is far below a length-scale."""
+"""Number of halvings of an interval of two grid steps. The last interval is far shorter than a
+length-scale."""
 STRETCH = 13
 """Number of grid points that determine a polynomial."""
 MIN_POINTS = 12
@@ -93,7 +94,10 @@ def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
 
 
 def _halved(rising: list[bool]) -> int:
-    """Return the index of the part of an interval, out of 2^HALVINGS, in which bisection ends."""
+    """Return the index of the part in which bisection ends, out of 2^HALVINGS parts of an interval.
+
+    ``rising[i]`` is true if the slope between parts i and i + 1 is positive.
+    """
     low = 0
     for step in (2**k for k in reversed(range(HALVINGS))):
         if rising[low + step - 1]:
@@ -103,7 +107,10 @@ def _halved(rising: list[bool]) -> int:
 
 @lru_cache(maxsize=64)
 def _weights(low: int, high: int) -> Weights:
-    """Return the matrices for the interval [low, high] among the points 0, ..., STRETCH - 1."""
+    """Return the interpolation matrices for bisecting the interval [low, high].
+
+    The nodes of the interpolation are 0, ..., STRETCH - 1.
+    """
     parts = 2**HALVINGS
     middle, slope = _lagrange(low + (high - low) * np.arange(1, parts) / parts)
     end, _ = _lagrange(low + (high - low) * (np.arange(parts) + 0.5) / parts)
@@ -123,7 +130,7 @@ def _lagrange(x: Array) -> tuple[Array, Array]:
 
 
 def _products(x: Array, nodes: list[int]) -> list[tuple[Array, Array]]:
-    """Return the product of x - k over the nodes k before each node, and its derivative."""
+    """Return, for each node, the product of x - k over all earlier nodes k, and its derivative."""
     products = [(np.ones_like(x), np.zeros_like(x))]
     for k in nodes[:-1]:
         value, slope = products[-1]
@@ -156,7 +163,7 @@ class UCB:
 
     In a finite set, all actions are compared. In a box, candidates are compared first: the points
     of a grid for d = 1, Sobol points and the corners for d > 1. Local searches then start from the
-    best few candidates: bisection on the slope for d = 1, L-BFGS-B with analytic gradients for
+    best candidates: bisection on the slope for d = 1, L-BFGS-B with analytic gradients for
     d > 1.
 
     Args:
@@ -164,7 +171,8 @@ class UCB:
         rng: Generator that breaks ties. The candidates do not depend on it, so that a restored
             agent has the same candidates.
         candidates: Number of grid points for d = 1 (by default, enough to resolve the kernel), or
-            of Sobol points for d > 1 (2048 by default), rounded down to a power of two.
+            number of Sobol points for d > 1 (2048 by default), which is rounded down to a power of
+            two.
     """
 
     def __init__(self, posterior: Predictive, rng: Rng, candidates: int | None = None) -> None:
@@ -178,7 +186,7 @@ class UCB:
         """Return the action to take at time t: an arm number, or a point of shape (d,)."""
         actions = self.posterior.actions
         if isinstance(actions, InContext):
-            raise TypeError("a context is missing: choose with InThisContext(posterior)")
+            raise TypeError("the actions have contexts: use UCB(InThisContext(posterior), rng)")
         if isinstance(actions, Finite):
             arms = self.posterior.contenders(t, beta)
             best = argmax(upper_bound(self.posterior.predict(t, arms), beta), self._rng)
@@ -212,7 +220,7 @@ class UCB:
         return peaks[self._first(values[peaks])] if len(peaks) > 1 else peaks
 
     def _between(self, beta: float, known: Prediction, values: Array, peaks: Integers) -> Array:
-        """Return the best maximum around the peaks, computed only from the values on the grid."""
+        """Return the point near the peaks with the highest bound, interpolated from the grid."""
         last, root_beta = len(values) - 1, math.sqrt(beta)
         top = float(values[peaks[0]])
         least = top - 2.0 * TIE * max(1.0, abs(top))
@@ -264,7 +272,7 @@ class UCB:
         return self._best(t, beta, points)
 
     def _first(self, values: Array) -> Integers:
-        """Return the indices of the largest few values; equal values are in random order."""
+        """Return the indices of the ``STARTS`` largest values, with ties in random order."""
         shuffled = self._rng.permutation(len(values))
         order = np.argsort(-np.round(values[shuffled], 9), kind="stable")
         return np.asarray(shuffled[order[:STARTS]])

@@ -107,7 +107,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class InContext:
-    """Actions in contexts, as rows of an arm number or box coordinates followed by a context.
+    """Actions in contexts. A row has an arm number or box coordinates, followed by a context.
 
     Attributes:
         actions: Set of the actions without contexts.

@@ -44,7 +44,7 @@ class PrintedBeta:
     """
 
     def __call__(self, t: float) -> float:
-        """Return the value of 1 / beta_t at step t."""
+        """Return 1 / (0.8 log(0.4 t)), the square of the weight at step t."""
         return 1.0 / PaperBeta()(max(_step(t), 3.0))
 
 
@@ -199,13 +199,19 @@ def _named(name: str, numbers: list[float], actions: Actions) -> Beta:
 
 def _finite(actions: Actions, *numbers: float) -> Beta:
     if not isinstance(actions, Finite):
-        raise ValueError("Eq. (7) needs a finite set of actions; choose box or theorem")
+        raise ValueError(
+            "the schedule 'finite' requires a finite set of actions: use 'box' or 'theorem' for "
+            "a box"
+        )
     return FiniteBeta(len(actions), *numbers)
 
 
 def _box(actions: Actions, *numbers: float) -> Beta:
     if not isinstance(actions, Box):
-        raise ValueError("Eq. (8) needs a box of actions; choose finite or theorem")
+        raise ValueError(
+            "the schedule 'box' requires a box of actions: use 'finite' or 'theorem' for a finite "
+            "set"
+        )
     return BoxBeta(actions.dimension, float((actions.high - actions.low).max()), *numbers)
 
 
@@ -221,5 +227,5 @@ _SCHEDULES: dict[str, tuple[Callable[..., Beta], tuple[int, ...]]] = {
 
 
 def _step(t: float) -> float:
-    require(t >= 1, "steps start at t = 1", t)
+    require(t >= 1, "t must be at least 1, since steps are counted from 1", t)
     return t

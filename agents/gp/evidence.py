@@ -44,7 +44,7 @@ class Normaliser:
 
     @classmethod
     def of(cls, rewards: ArrayLike) -> Normaliser:
-        """Return the normaliser of a sample, with scale 1 if all rewards are equal to round-off."""
+        """Return the normaliser of rewards, with scale 1 if they are equal up to rounding."""
         values = np.asarray(rewards, dtype=np.float64)
         if not values.size:
             return cls()
@@ -53,7 +53,7 @@ class Normaliser:
         return cls(float(values.mean()), scale if varied else 1.0)
 
     def forward(self, reward: ArrayLike) -> Array:
-        """Return the values y of rewards, in the unit of the posterior."""
+        """Return rewards transformed to y = (reward - mean) / scale."""
         return (np.asarray(reward, dtype=np.float64) - self.mean) / self.scale
 
     def backward(self, y: ArrayLike) -> Array:
@@ -71,7 +71,7 @@ class Parameter:
 
     Attributes:
         term: Index of the term.
-        factor: Index of the factor of the term; None for its variance.
+        factor: Index of the factor within the term; None for the variance of the term.
         name: "variance", or the name of a field of the factor.
         item: Position in the field if the field is a tuple, else None.
         bounds: Bounds of the parameter.
@@ -96,7 +96,7 @@ def get(kernel: Kernel, parameters: Collection[Parameter]) -> Array:
 
 
 def put(kernel: Kernel, parameters: Collection[Parameter], values: Array) -> Kernel:
-    """Return the kernel with new values of these hyper-parameters."""
+    """Return the kernel with new values for the given hyper-parameters."""
     terms = list(kernel.terms)
     for p, value in zip(parameters, values.tolist(), strict=True):
         terms[p.term] = _with(terms[p.term], p, value)

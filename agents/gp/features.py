@@ -30,7 +30,7 @@ MAX_RANK = {Finite: 1200, Box: 600}
 
 
 class RankError(ValueError):
-    """Raised if a kernel has no features, or too many features, over a set of actions."""
+    """Raised if a kernel has no finite-dimensional feature map, or has too many features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +96,13 @@ Basis = ArmFeatures | Nystrom
 
 
 def find_basis(term: Term, actions: Actions) -> Basis:
-    """Return the features of a term: phi(a) . phi(b) is its variance times its action kernels.
+    """Return action features of a term: phi(a) . phi(b) is the variance times the action kernels.
 
     Raises:
         RankError: If too many features are needed, or if the actions have contexts.
     """
     if isinstance(actions, InContext):
-        raise RankError("actions with contexts have no finite features: use engine='incremental'")
+        raise RankError("actions with contexts have no features: use engine='incremental'")
     points = actions.points() if isinstance(actions, Finite) else Points(_candidates(actions))
     L, pivots = _pivoted_cholesky(term, points, MAX_RANK[type(actions)])
     # A rotation to principal axes keeps L L^T and makes the last features so weak that they can be
@@ -153,14 +153,14 @@ def _candidates(box: Box) -> Array:
 
 
 def _verify(basis: Nystrom, box: Box) -> None:
-    """Raise an error unless the features also explain the variance between candidates."""
+    """Raise an error unless the features also explain the variance at points between candidates."""
     points = box.points(sobol(box, 1024, shift=np.pi / 10))
     own = basis.term.variance * basis.term.own(points)
     left = own - (basis(points) ** 2).sum(axis=1)
     if np.abs(left).max() > 10 * TOLERANCE * own.max():
         raise RankError(
-            "the action kernel is too rough for finite features over this box: use a longer "
-            "length-scale or engine='incremental'"
+            "the action kernel is too rough for a finite-dimensional feature map over this box: "
+            "use a longer length-scale or engine='incremental'"
         )
 
 
@@ -243,7 +243,7 @@ class Features:
         return self.clock(t[:, None])
 
     def at_other_frequencies(self, kernel: Kernel) -> Features | None:
-        """Return the features of a kernel that differs only in its frequencies, otherwise None."""
+        """Return the features of another kernel if only its frequencies differ, otherwise None."""
         clock = _joined([_clock(term, self.whole_times) for term in kernel.terms])
         same = np.array_equal(clock.amplitude, self.clock.amplitude)
         same = same and np.array_equal(clock.shift, self.clock.shift)
@@ -264,13 +264,13 @@ def find_features(
         kernel: Sum of terms whose time kernels all have a spectrum.
         actions: Finite set or box.
         whole_times: Promise that every t is a whole number. This reduces the number of features if
-            periods are short: a whole period tau needs at most tau time features.
+            periods are short: a period tau that is a whole number needs at most tau time features.
         bases: Action features of each term, if they are known from a kernel that differs only in
             its time kernels.
         drop: Share of the prior variance below which a feature is dropped.
 
     Raises:
-        RankError: If the kernel has no finite features, or too many.
+        RankError: If the kernel has no finite-dimensional feature map, or has too many features.
     """
     clocks = [_clock(term, whole_times) for term in kernel.terms]
     bases = list(bases or (find_basis(term, actions) for term in kernel.terms))
@@ -291,13 +291,14 @@ def _clock(term: Term, whole_times: bool) -> TimeFeatures:
     spectrum = term.spectrum()
     if spectrum is None:
         raise RankError(
-            f"the time kernel {term.clocks} has no finite features: use engine='incremental'"
+            f"the time kernel {term.clocks} has no finite-dimensional feature map: "
+            "use engine='incremental'"
         )
     return TimeFeatures.of(spectrum.folded() if whole_times else spectrum, whole_times=whole_times)
 
 
 def _counts(weight: Array, clock: TimeFeatures, drop: float) -> Integers:
-    """Return the number of time features of each action feature, rounded up to few values."""
+    """Return the number of time features for each action feature, rounded to a few values."""
     needed = (np.outer(weight, clock.amplitude**2) > drop).sum(axis=1)
     # The numbers must not increase, since each block is a contiguous range of action features.
     needed = np.maximum.accumulate(needed[::-1])[::-1]

@@ -1,15 +1,15 @@
 """Fitting of hyper-parameters by maximum log evidence (``evidence.py``).
 
-The log evidence has several optima; a common wrong one explains all variation by noise. Searches
-therefore start from the template, from the best of several draws (half of them with low noise, half
-with high noise), and from the optima of nested models:
+The log evidence has several optima; a common wrong optimum explains all variation as noise.
+Searches therefore start from the template, from the best of several draws (half of them with low
+noise, half with high noise), and from the optima of nested models:
 
     the model with prior mean 0    if the mean is fitted,
     the model with scale 1         if the scale is fitted.
 
 The result is therefore never worse than the results of the nested models. If variances and noise
 are free, scale 1 and a fitted scale are two parametrisations of the same model. Draws are then made
-with a fitted scale, which has one dimension less, and the result is converted.
+with a fitted scale, since that parametrisation has one dimension less, and the result is converted.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Search:
         return self._best[key]
 
     def model(self, fit_mean: bool, fit_scale: bool) -> Objective:
-        """Return the objective of one of the four models."""
+        """Return the objective of the model with a fitted or fixed mean and scale."""
         free = free_parameters(self.kernel, self.fixed)
         if fit_scale:  # only ratios of variances matter, so one variance is fixed
             free = [p for p in free if (p.term, p.name) != (0, "variance")]
@@ -92,7 +92,7 @@ class Search:
         return Objective(evidence, first, _reaching(bounds, first), self.spread)
 
     def _searched_theta(self, model: Objective) -> Array:
-        """Return the theta of a search, in this model or in its equivalent parametrisation."""
+        """Return the result of a search, in this model or in its equivalent parametrisation."""
         scale = model.evidence.fit_scale or self._one_of_two
         return model.taken_over(*self._search(model.evidence.fit_mean, scale))
 
@@ -113,8 +113,9 @@ class Search:
     def _contains_scale_one(self) -> bool:
         """True if the model with a fitted scale contains the model with scale 1.
 
-        With a prior it does not, since the prior applies to variances relative to the scale. With
-        fixed noise and free variances it does not, since the noise is fixed relative to the scale.
+        The value is False with a prior, since the prior applies to variances relative to the scale.
+        It is also False with fixed noise and free variances, since the noise is fixed relative to
+        the scale.
         """
         rescalable = "noise_variance" not in self.fixed or "variance" in self.fixed
         return self.spread == math.inf and rescalable
@@ -168,7 +169,7 @@ class Objective:
         return value + self._prior(theta), gradient + (theta - self.first) / self.spread**2
 
     def descend(self, theta: Array) -> Array:
-        """Return the theta at which L-BFGS-B ends; the bounds are extended to include its start."""
+        """Return the result of L-BFGS-B from ``theta``; the bounds are extended to include it."""
         bounds = _reaching(self.bounds, theta)
         from scipy.optimize import minimize  # slow to import, and not always needed
 
@@ -244,7 +245,7 @@ def fit(
     starts. (An exception is a call that fixes the noise and fits variances, since a fitted scale
     changes the unit of the noise.) With a prior, the sum of log evidence and log prior is at least
     that of the same call with ``fit_mean=False``. The optima of calls with more names in ``fixed``
-    are not starts, so these calls may occasionally be better; if so, increase ``starts``.
+    are not starts, so these calls may occasionally give better results; if so, increase ``starts``.
 
     Args:
         kernel: Template. Its hyper-parameters are the first start, so the result is never worse.

@@ -73,7 +73,7 @@ def overlap(kernel: Kernel, past: Points, t: Array, actions: Points, coming: Arr
 
 
 def time_scale(kernel: Kernel) -> float:
-    """Return the memory of a kernel: l of a decay, or the period of a purely periodic kernel.
+    """Return the memory of a kernel: its length-scale in time, or the period if it has no decay.
 
     The memory of a product is the shortest memory of its decaying factors, and the memory of a sum
     is the longest memory of its terms.
@@ -95,12 +95,15 @@ def coming_times(kernel: Kernel, t: float) -> Array:
 
 
 def _of_term(term: Term) -> tuple[float, float]:
-    """Return the memory of a term, and the span of future times for its relevance."""
+    """Return the memory of a term, and the length of the future over which it is relevant."""
     forgets = [k.length_scale for k in term.clocks if isinstance(k, TimeSquaredExponential)]
     forgets += [-1.0 / k.log_rho for k in term.clocks if isinstance(k, Decay)]
     if forgets:
         return min(forgets), REACH * min(forgets)
     periods = [k.period for k in term.clocks if isinstance(k, Periodic)]
     if not periods or not math.isfinite(max(periods)):
-        raise ValueError("relevance needs a decaying or periodic time kernel in every term")
+        raise ValueError(
+            "relevance needs a decaying or periodic time kernel in every term, "
+            f"got the time kernels {term.clocks}"
+        )
     return max(periods), max(periods)

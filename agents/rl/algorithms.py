@@ -24,9 +24,9 @@ class PPO(SB3Agent):
 
     Deviations from the paper: the discount is 0, since an action affects only its own reward. (With
     ``memory``, the discount is 0.95.) Within one episode there is a single actor instead of several
-    parallel actors. Networks have two layers of 32 units, and rounds are short (``n_steps``).
-    Rewards are standardised by their mean and standard deviation so far, and clipped at five
-    standard deviations.
+    parallel actors. Networks have two layers of 32 units, and there are few decisions between two
+    updates (``n_steps``). Rewards are standardised by their mean and standard deviation so far, and
+    clipped at five standard deviations.
 
     Args: the arguments of :class:`SB3Agent`.
     """
@@ -47,7 +47,7 @@ class A2C(SB3Agent):
     Reference: [@mnih2016asynchronous], as implemented in [@raffin2021stable].
 
     Deviations from the paper: actors are not asynchronous. Within one episode there is a single
-    actor, and in a training beforehand all copies take each step simultaneously. The discount is 0,
+    actor, and in training all copies of the world take each step simultaneously. The discount is 0,
     since an action affects only its own reward. (With ``memory``, the discount is 0.95.) Networks
     have two layers of 32 units. Rewards are standardised by their mean and standard deviation so
     far, and clipped at five standard deviations.
@@ -72,7 +72,7 @@ class DQN(SB3Agent):
     Deviations from the paper: two layers of 32 units replace the network for images. The discount
     is 0, since an action affects only its own reward, so the target network has no effect. (With
     ``memory``, the discount is 0.95, and the target network has an effect.) The exploration rate
-    decays during the first half of the episode (in a training, during the first 30 % of the steps).
+    decays during the first half of the episode (in training, during the first 30 % of the steps).
     Rewards are standardised by their mean and standard deviation so far, and clipped at five
     standard deviations; the paper clips them at 1.
 

@@ -2,7 +2,7 @@
 
 To learn within one episode of a few hundred steps, networks must be small, learning rates large and
 updates frequent. An action affects only its own reward, so the discount is 0. Only agents with
-memory can profit from exploration later, so their discount is positive.
+memory can use the results of exploration at later steps, so their discount is positive.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from stable_baselines3.common.utils import set_random_seed
 
 
 class WaitingEnv(gym.Env[NDArray[np.float32], Any]):
-    """Environment with an endless episode, whose rewards and observations come from outside."""
+    """Environment with an endless episode; ``Loop.go_on`` supplies rewards and observations."""
 
     def __init__(self, observation_space: spaces.Space[Any], action_space: spaces.Space[Any]):
         self.observation_space = observation_space
@@ -37,7 +37,7 @@ class WaitingEnv(gym.Env[NDArray[np.float32], Any]):
         return observation, {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Return an action to the caller and wait for its reward and the next observation."""
+        """Pass an action to the caller of ``Loop.go_on``, and wait until it is called again."""
         reward, observation = getcurrent().parent.switch(action)
         return observation, reward, False, False, {}
 
@@ -66,8 +66,8 @@ class OwnGlobalState:
     """Separate global state for one agent: random generators and torch's number of threads.
 
     Stable-baselines3 draws from the global generators of torch, NumPy and Python. Within this
-    context, these generators have the agent's state, so that the agent and the process do not
-    affect each other.
+    context manager, these generators have the agent's state, so that the agent and the process do
+    not affect each other.
     """
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Base of the agents that use stable-baselines3, online or after a training."""
+"""Base class of the agents that use stable-baselines3, online or after training."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from agents.rl.defaults import EXPLORING, MEMORY_DISCOUNT, NET, ONLINE, TRAINING
 from agents.rl.view import RunningRewardScale, View
 
 FOREVER = 10**9
-"""Number of steps for which ``learn`` of an online agent is called, which is never reached."""
+"""Number of steps that is passed to ``learn`` of an online agent; it is never reached."""
 LOST = 0.0
 """Scaled value of a reward that never arrives, which is the mean of the rewards so far."""
 RESERVED = ("_init_setup_model", "device", "env", "policy", "policy_kwargs", "seed", "verbose")
 """Arguments of the algorithms that are not settings."""
 _SCALE = "reward_scale"
-"""Name of the state of the reward scale among the learned arrays."""
+"""Name of the learned array that contains the state of the reward scale."""
 
 
 class SB3Agent:
@@ -148,8 +148,9 @@ class SB3Agent:
             most = steps - _round(model) * envs.num_envs + 1
             if most < 1:
                 raise ValueError(
-                    f"steps must be at least {_round(model) * envs.num_envs}, one round of "
-                    f"{cls.name} in {envs.num_envs} worlds, got {steps}"
+                    "steps (training_steps in a protocol) must be at least "
+                    f"{_round(model) * envs.num_envs}, one round of {cls.name} in {envs.num_envs} "
+                    f"worlds, got {steps}"
                 )
             model.learn(most)
             weights = {k: v.detach().numpy().copy() for k, v in model.policy.state_dict().items()}

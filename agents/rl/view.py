@@ -78,7 +78,7 @@ class RunningRewardScale:
         if not values.size:
             return
         count, shift = self._count + values.size, values.mean() - self._mean
-        # The squared deviations of both sets, and those of their means from the common mean.
+        # Squared deviations within the new rewards, then those of both means from the common mean.
         self._squares += values.var() * values.size
         self._squares += shift**2 * self._count * values.size / count
         self._mean += shift * values.size / count

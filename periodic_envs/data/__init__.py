@@ -1,4 +1,4 @@
-"""Tables of measurements, and the base of worlds that replay them."""
+"""Tables of measurements, and the base classes of worlds that replay them."""
 
 from periodic_envs.data.errors import DataError
 

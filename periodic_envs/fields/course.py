@@ -23,8 +23,8 @@ class Course:
             (T + 1,).
         periods: Length of the season in steps, shape (T + 1,).
         amplitudes: Amplitude of the periodic part, which is 1 at the start, shape (T + 1,).
-        arms: Number of the arm whose rewards each arm gives, shape (T + 1, n), or None if there are
-            no arms or no changes.
+        arms: Index of the arm whose original rewards each arm gives, shape (T + 1, n), or None if
+            there are no arms or no changes.
     """
 
     changes: NDArray[np.int64]
@@ -101,7 +101,7 @@ def course_of(changes: list[Change], *, horizon: int, period: float, size: float
 
 
 def _swapped(arms: NDArray[np.intp], order: NDArray[np.intp], share: float) -> NDArray[np.intp]:
-    """Return the arms after a share of them (at least two arms) are swapped in pairs."""
+    """Return the arms after swapping a share of the arms (at least two arms) in pairs."""
     pairs = max(1, min(len(order) // 2, round(share * len(order) / 2.0)))
     one, other = order[: 2 * pairs : 2], order[1 : 2 * pairs : 2]
     swapped: NDArray[np.intp] = arms.copy()

@@ -39,8 +39,8 @@ def maximise(basis: Basis, weights: Array) -> tuple[Array, Array]:
 
 def _search_points(basis: Basis) -> Array:
     if basis.dim == 1:
-        # The distance of points is half a radian at the highest frequency, so that no local
-        # maximum is missed.
+        # The distance between neighbouring points is half a radian at the highest frequency, so
+        # that no local maximum is missed.
         return np.linspace(-1.0, 1.0, int(np.ceil(4.0 * basis.bandwidth)) + 3)[:, None]
     from scipy.stats import qmc  # slow to import, and not always needed
 
@@ -78,7 +78,7 @@ def _highest(height: Array, count: int) -> tuple[NDArray[np.intp], NDArray[np.in
 
 
 def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
-    """Maximise by damped Newton ascents in the box, simultaneously from all points."""
+    """Return the points and values that damped Newton ascents in the box reach from all starts."""
     action = start.copy()
     value, gradient, hessian = basis.derivatives(action, weights)
     damping = np.zeros(len(action))

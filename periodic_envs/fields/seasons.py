@@ -15,7 +15,7 @@ TOLERANCE = 1e-10
 MAX_KEPT_ROWS = 4096
 """Maximum number of rows in a cached table of features; longer tables are computed each time."""
 _BLOCK = 256
-"""Number of steps whose sums are in memory at a time."""
+"""Number of steps for which ``product_draw`` stores sums at a time."""
 
 
 @lru_cache(maxsize=32)
@@ -81,9 +81,9 @@ def _kept_season(count: int, period: float, length_scale: float) -> Array:
 
 
 def product_draw(season: Array, others: Array, normal: Array) -> Array:
-    """Return the weights (T, m) of a draw whose kernel is a season times another kernel.
+    """Return the weights (T, m) of a draw with the product of a season kernel and another kernel.
 
-    One feature map with all products of the features would need matrices of ``q * c`` columns.
+    One feature map with all products of the features would need matrices with ``q * c`` columns.
     Instead, the sum over the features of the season is computed once for each of its P phases.
 
     Args:

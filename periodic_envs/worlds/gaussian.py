@@ -129,9 +129,9 @@ class GaussianWorld(World):
             if self.dim == 2:
                 return None
             raise ValueError(
-                f"action_length_scale is too small, got {self.action_length_scale:g} with "
-                f"action_width={self.action_width:g}: use a larger length-scale, a smaller width "
-                "or a smoother kernel"
+                f"action_length_scale must be larger with action_width={self.action_width:g}, got "
+                f"{self.action_length_scale:g}: the reward function would have too many "
+                "frequencies; alternatively, use a smaller action_width or a smoother kernel"
             ) from None
 
     def draw_weighted(self, rngs: Generators, features: Array, **timeline: Any) -> Draws:
@@ -149,7 +149,7 @@ class GaussianWorld(World):
     def draws(
         self, bases: Sequence[Basis], weights: Array, *, rows: NDArray[np.intp], **timeline: Any
     ) -> Draws:
-        """Return the reward processes of weights with variance 1, shape (n, rows, m).
+        """Return the reward processes for weights of variance 1, shape (n, rows, m).
 
         The array ``weights`` is scaled in place.
         """

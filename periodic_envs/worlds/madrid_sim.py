@@ -45,8 +45,8 @@ class MadridSim(World):
 
     ## Rewards
     The reward is the nitric oxide at the chosen station in that hour, or its negative with
-    ``objective="min"``. It is a whole number of ug/m3 and at least 1. No noise is added. The regret
-    is the difference between the rewards of the best station of that hour and of the chosen
+    ``objective="min"``. Values are whole numbers of ug/m3 and at least 1. No noise is added. The
+    regret is the difference between the rewards of the best station of that hour and of the chosen
     station.
 
     ## Starting State

@@ -70,7 +70,7 @@ class Replay(DataWorld):
     ## Arguments
     ``data`` (a DataFrame, or the path of a comma-separated .csv file or a .parquet file as a str;
     None for the example): the table is wide (time, and a column for each arm) or long (columns
-    time, arm, reward). Its times are regular, and are numbers or in ISO 8601. The function
+    time, arm, reward). The times must be regular, and numbers or text in ISO 8601. The function
     ``periodic_decisions.tables.read_series`` reads tables in other formats, and the command
     ``periodic-gp data check`` finds the seasons of a table.
 
@@ -112,7 +112,8 @@ class Replay(DataWorld):
         checks.whole("warm_start", self.warm_start, 0)
         if self.arms is not None and not isinstance(self.arms, list | tuple):
             raise DataError("invalid-arms", f"arms must be a list of names, got {self.arms!r}")
-        # The origin is read now, so that invalid data raise an error now; data are read only once.
+        # The origin is read here, so that invalid data raise an error now and not at the first
+        # draw. The data are read only once.
         if self.origin.notes:
             warnings.warn("; ".join(self.origin.notes), stacklevel=3)
 
@@ -124,8 +125,8 @@ class Replay(DataWorld):
             return (EXAMPLE_PERIOD,)
         raise DataError(
             "missing-argument",
-            "period, the length of the season in steps, must be given with data: "
-            "'periodic-gp data check FILE' finds seasons",
+            "period, the length of the season in steps, is required if data is set: run "
+            "'periodic-gp data check FILE' to find seasons",
         )
 
     @cached_property

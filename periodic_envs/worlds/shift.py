@@ -36,9 +36,9 @@ class Shift(Synthetic):
     weaker by a factor of 1 + ``size``; the part that is constant in time does not change. The
     directions and the pairs are also random.
 
-    On the same seed, worlds that differ only in these arguments have the same noise, and the same
-    mean rewards until the first change. If they also have the same ``changes`` and ``gap``, they
-    change at the same times.
+    With the same seed, worlds that differ only in ``change``, ``size``, ``changes`` or ``gap`` have
+    the same noise, and the same mean rewards until the first change. Worlds with the same
+    ``changes`` and ``gap`` also change at the same times.
 
     ## Action Space
     ``Discrete(n_actions)``, or ``Box(-1, 1, (dim,), float32)`` with ``n_actions=None``.
@@ -166,7 +166,7 @@ class Shift(Synthetic):
         return self._in_their_places(draws) if "swap" in self.kinds else draws
 
     def _course(self, rng: np.random.Generator, horizon: int) -> Course:
-        # The changes have a separate stream, so that they do not affect the noise drawn next.
+        # The changes have a separate generator, so that they do not affect the noise drawn next.
         own = np.random.default_rng(int(rng.integers(2**63)))
         time, kind, way = own.random((3, self.changes))
         orders = own.random((self.changes, self.n_actions or 0)).argsort(axis=1)
@@ -180,7 +180,7 @@ class Shift(Synthetic):
         return course_of(changes, horizon=horizon, period=self.period, size=self.size)
 
     def _in_their_places(self, draws: Draws) -> Draws:
-        """Return the rewards with the arms permuted at each time."""
+        """Return the reward processes with their arms permuted at each time."""
         assert draws.courses is not None
         tables = empty_tables(*draws.tables.shape)
         for room, table, course in zip(tables, draws.tables, draws.courses, strict=True):
@@ -189,7 +189,7 @@ class Shift(Synthetic):
         return replace(draws, tables=tables)
 
     def _notices(self, course: Course) -> Array:
-        """Return the entries of observations about changes, shape (horizon + 1, entries)."""
+        """Return the observation entries that report changes, shape (horizon + 1, entries)."""
         steps = np.arange(len(course.cycles))
         angles = 2.0 * np.pi * course.cycles
         last = max((self.n_actions or 0) - 1, 1)

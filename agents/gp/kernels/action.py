@@ -81,7 +81,7 @@ class Matern(ActionKernel):
         _check_length_scale(self.length_scale)
         if not 0 < self.nu <= 50:
             raise ValueError(
-                f"nu must lie in (0, 50], got {self.nu}: above, use SquaredExponential"
+                f"nu must lie in (0, 50], got {self.nu}: for larger nu, use SquaredExponential"
             )
 
     def __call__(self, a: Points, b: Points) -> Array:
@@ -106,8 +106,8 @@ class Matern(ActionKernel):
 class Linear(ActionKernel):
     """Kernel of linear functions without an offset: k(a, b) = a . b / l^2.
 
-    With l = 1 it equals scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an offset of
-    variance c.
+    With l = 1 the kernel equals scikit-learn DotProduct(sigma_0=0). Add ``Constant(c)`` for an
+    offset of variance c.
 
     Attributes:
         length_scale: Length-scale l, the distance from the origin at which the variance is 1. It is
@@ -159,7 +159,10 @@ class EmpiricalCovariance(ActionKernel):
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
         if matrix.ndim != 2 or not np.allclose(matrix, matrix.T):
-            raise ValueError(f"expected a symmetric matrix (n, n), got {matrix.tolist()!r:.60}")
+            raise ValueError(
+                "matrix must be symmetric, with shape (n, n), "
+                f"got {matrix.tolist()!r:.60} with shape {matrix.shape}"
+            )
         object.__setattr__(self, "matrix", matrix)
 
     def __call__(self, a: Points, b: Points) -> Array:
@@ -198,4 +201,4 @@ def _power_bessel(order: float, s: Array) -> Array:
 
 def _check_length_scale(length_scale: LengthScale) -> None:
     fits = all(0 < scale < math.inf for scale in np.atleast_1d(length_scale))
-    require(fits, "a length-scale must be positive and finite", length_scale)
+    require(fits, "every length-scale in length_scale must be positive and finite", length_scale)

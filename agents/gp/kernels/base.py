@@ -116,7 +116,7 @@ POSITIVE = (1e-5, 1e5)
 
 
 class Kernel:
-    """Base of kernels, which can be added, and multiplied by a kernel or a number."""
+    """Base class of kernels. Kernels can be added, and multiplied by a kernel or a number."""
 
     free: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """Positive hyper-parameters and their bounds for ``fit``."""
@@ -222,7 +222,7 @@ class Term:
     clocks: tuple[TimeKernel, ...] = ()
 
     def __post_init__(self) -> None:
-        positive("a variance", self.variance)
+        positive("the variance of a term", self.variance)
 
     @property
     def factors(self) -> tuple[ActionKernel | TimeKernel, ...]:

@@ -31,8 +31,8 @@ class ContextSquaredExponential(ActionKernel):
     The length-scale l is the same as in scikit-learn RBF, GPyTorch, GPy and GPJax.
 
     Attributes:
-        length_scale: Length-scale l, in the unit of the contexts; a tuple has one for each entry of
-            a context.
+        length_scale: Length-scale l, in the unit of the contexts; a tuple has one length-scale for
+            each entry of a context.
     """
 
     length_scale: float | tuple[float, ...] = 1.0
@@ -70,7 +70,10 @@ class InThisContext:
 
     def __init__(self, posterior: Posterior) -> None:
         if not isinstance(posterior.actions, InContext):
-            raise TypeError("InThisContext needs a posterior whose actions are InContext")
+            raise TypeError(
+                "InThisContext needs a posterior whose actions are InContext, "
+                f"got {type(posterior.actions).__name__}"
+            )
         self._posterior, self._joint = posterior, posterior.actions
         self.context = np.zeros(self._joint.dimension)
 

@@ -34,11 +34,11 @@ NEGLIGIBLE = 1e-12
 MIN_COLLECTING = 100
 """Length of a state from which steps are collected, since the states then exceed the cache."""
 COLLECTED_STEPS = 8
-"""Number of collected steps (see ``kalman.py``)."""
+"""Number of steps that are collected before they are applied (see ``kalman.py``)."""
 
 
 class Bank:
-    """Candidates with finite features, whose updates and predictions are batched.
+    """Candidates with finitely many features, whose updates and predictions are batched.
 
     Args:
         members: Candidates.
@@ -300,7 +300,10 @@ class Layers:
             dgemm(-1.0, X[:pending].T, own.T, 1.0, cross.T, trans_b=1, overwrite_c=1)
 
     def _lag(self, t: float) -> float | None:
-        """Return the time since the common base, or None if the bases differ or t is late."""
+        """Return the time since the common base.
+
+        The result is None if the bases differ, or if t is earlier than the time of a state.
+        """
         moving = [each for each in self._filters if each.decays]
         bases = {each.base for each in moving}
         if len(bases) > 1 or any(t < each.time for each in moving):

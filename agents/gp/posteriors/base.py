@@ -41,9 +41,9 @@ class Predictive(Protocol):
     def predict(self, t: float, actions: Any = None) -> Prediction:
         """Return the mean and variance of f(., t).
 
-        For a time before the newest observation, a state-space posterior with decay does not smooth
-        (see :class:`StateSpace`), and neither does a mixture of such posteriors. All other
-        posteriors are exact at any time.
+        For a time before the newest observation, the prediction of a state-space posterior with
+        decay is an approximation (see :class:`StateSpace`), and so is that of a mixture of such
+        posteriors. All other posteriors are exact at any time.
         """
 
     def gradient(self, t: float, actions: Any) -> Gradient:
@@ -60,7 +60,8 @@ class Posterior(Predictive, Protocol):
     """Belief about f after observations y = f(a, t) + N(0, noise_variance).
 
     An action is an arm number for a ``Finite`` set and a point of shape (d,) for a ``Box``.
-    Several actions are an array of arm numbers or points. ``actions=None`` stands for all arms.
+    Several actions are given as an array of arm numbers or points. ``actions=None`` stands for all
+    arms.
 
     >>> import numpy as np
     >>> from agents.gp import Finite, Periodic, SquaredExponential, make_posterior
@@ -88,7 +89,8 @@ class Posterior(Predictive, Protocol):
     def log_evidence(self) -> float:
         """Log density log N(y; 0, K + noise) of all observations so far.
 
-        An observation that was dropped or discounted later contributes its density at arrival.
+        An observation that was dropped or discounted later contributes the density that it had when
+        it arrived.
         """
 
     def observe(self, action: Any, t: float, y: float) -> None:

@@ -43,7 +43,8 @@ def make_posterior(
         whole_times: Promise that every t is a whole number, which makes short periods cheaper.
 
     Raises:
-        RankError: If the engine is "state-space" and the kernel has no finite features.
+        RankError: If the engine is "state-space" and the kernel has no finite-dimensional feature
+            map.
     """
     positive("noise_variance", noise_variance)
     if engine not in ENGINES:
@@ -60,7 +61,7 @@ def make_posterior(
 
 
 def peak_variance(kernel: Kernel, actions: Actions) -> float:
-    """Return the largest prior variance over the arms, or the centre and two corners of a box."""
+    """Return the largest prior variance of all arms, or of the centre and two corners of a box."""
     if isinstance(actions, Finite):
         return float(kernel.diagonal(actions.points()).max())
     if isinstance(actions, InContext):
@@ -73,7 +74,7 @@ def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
     """Return the features if they exist and the state-space engine is cheaper, or None."""
-    # Over so few steps the state-space engine is not worthwhile, as in ``mixture.py``.
+    # Up to 50 steps (``SHORT`` in ``mixture.py``), the state-space engine is not worthwhile.
     short = horizon is not None and horizon <= 50
     if short or isinstance(actions, InContext):
         return None
@@ -99,7 +100,10 @@ def _state_space_cost(features: Features, evaluated: int) -> float:
 
 
 def _incremental_cost(horizon: int, evaluated: int) -> float:
-    """Return the estimated microseconds per step on the same CPU, averaged over the horizon."""
+    """Return the estimated microseconds per step, averaged over the horizon.
+
+    The CPU is that of ``_state_space_cost``.
+    """
     # The cost of step t grows with t^2, whose mean over the horizon is horizon^2 / 3.
     return 100.0 + horizon**2 / 3 * (3e-4 + 7e-5 * evaluated)
 

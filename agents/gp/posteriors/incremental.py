@@ -7,8 +7,8 @@ With L the Cholesky factor of K + sigma^2 I, a new observation appends one row t
 which takes only matrix-vector products. Appending a row to L would take triangular solves, which
 are four times slower.
 
-Predictions at many actions use a few action features. With the features phi_i of each term and its
-covariance c_i in time, concatenated over terms,
+Predictions at many actions use a few action features. Term i has the features phi_i and the
+covariance c_i in time. With the features of all terms concatenated to phi,
 
     A = L^-1 [c_i(t - s) phi_i(b)] over the observations (b, s),    f(., t) = phi . v,
     mean of v = A^T z,    covariance of v = I - A^T A,
@@ -49,7 +49,7 @@ class Observations:
         return self.points_from(0)
 
     def points_from(self, first: int) -> Points:
-        """Return the chosen actions from an index on."""
+        """Return the chosen actions, starting at an index."""
         return self._actions.points(self._chosen[first : self._n])
 
     @property
@@ -128,11 +128,11 @@ class Observations:
 
 
 FEW_POINTS = 64
-"""Number of points of an interval up to which compression is not worthwhile."""
+"""Number of points of an interval up to which predictions do not use ``Compressed``."""
 FEW_OBSERVATIONS = 8
-"""Number of observations up to which compression is not worthwhile."""
+"""Number of observations up to which predictions do not use ``Compressed``."""
 MAX_SHARE = 0.7
-"""Number of features per arm above which compression is not worthwhile."""
+"""Number of features per arm above which predictions do not use ``Compressed``."""
 
 
 def _is_smooth(kernel: Kernel, box: Box) -> bool:
@@ -159,7 +159,7 @@ class Compressed:
 
     @classmethod
     def of(cls, kernel: Kernel, actions: Actions) -> Compressed | None:
-        """Return a cache, or None if there are too many features compared with the actions."""
+        """Return a cache, or None if the direct computation is faster."""
         if isinstance(actions, InContext):
             return None
         if isinstance(actions, Box) and not _is_smooth(kernel, actions):
@@ -189,7 +189,7 @@ class Compressed:
         return Prediction(phi @ (past.z @ A), np.maximum(variance, 0.0))
 
     def column(self, past: Observations, t: float, points: Points) -> Array | None:
-        """Return L^-1 k of one action if the last prediction was for t, or None."""
+        """Return L^-1 k for one action at time t, or None if the last prediction was not for t."""
         known = self._whitened
         if known is None or known[:2] != (t, len(past.t)):
             return None
@@ -214,7 +214,7 @@ class Compressed:
         return self._asked[1]
 
     def _of_past(self, past: Observations) -> Array:
-        """Return phi of the observations, computing only those of new ones."""
+        """Return phi of all observations, which is computed only for new observations."""
         n = len(past.t)
         if n > self._n:
             if n > len(self._seen):
@@ -242,7 +242,7 @@ class Incremental:
         actions: Finite set or box.
         noise_variance: Variance sigma^2 > 0 of the noise.
         window: Age from which observations may be dropped; None to store all observations. With the
-            age of ``exact_window`` the posterior stays exact.
+            value of ``exact_window`` (``engines.py``), the effect of dropping them is negligible.
     """
 
     def __init__(
@@ -304,10 +304,10 @@ class Incremental:
         self._changed()
 
     def relevance(self, coming: Array, actions: Any = None) -> Relevance:
-        """Return the relevance of each observation for predictions at times of shape (q_t,).
+        """Return the relevance of each observation for predictions at the given times.
 
         Args:
-            coming: Times of the predictions.
+            coming: Times of the predictions, shape (q_t,).
             actions: Actions of the predictions, as in ``predict``.
         """
         L_inverse, points = self._past.L_inverse, self.actions.points(actions)
@@ -371,14 +371,17 @@ class Incremental:
         return points, V
 
     def _column(self, action: Any, t: float) -> Array:
-        """Return L^-1 k of one action, from the last prediction for all arms if it was for t."""
+        """Return L^-1 k for one action at time t.
+
+        If the last prediction for all arms was made for t, its result is reused.
+        """
         if self._whitened is not None and self._whitened[0] == t:
             return self._whitened[1][:, action]
         return self._at(t, action)[1][:, 0]
 
 
 def tabulated(kernel: Kernel, actions: Actions) -> Kernel:
-    """Return the kernel with its action kernels in tables if the set is finite and small."""
+    """Return the kernel; tables replace its action kernels if the set is finite and small."""
     if not isinstance(actions, Finite) or len(actions) > TABLE_SIZE:
         return kernel
     a = actions.points()

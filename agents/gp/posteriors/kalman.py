@@ -40,7 +40,7 @@ BATCH = 128
 COLLECT = 16
 """Number of collected steps; a larger number would make predictions slower."""
 MIN_LAZY = 100
-"""Length of the state from which forgetting is lazy."""
+"""Length of the state from which S is stored for an earlier time, the ``base``."""
 LEAST_RHO = 1e-3
 """Decay since the base below which S is moved to the present, to prevent overflow."""
 
@@ -157,7 +157,7 @@ class KalmanFilter:
         """Learn from y = phi . v + noise at time t, and return its log density.
 
         If t precedes the time of a decaying state, the state is not moved, and y is treated as a
-        noisy observation of the state: f(., t) = rho^dt f(., now) + independent variation.
+        noisy observation of the state: f(., t) = rho^dt f(., now) + independent process noise.
         """
         now = self.at(t)
         if self.decays and t > self.time and now.rho.min() < LEAST_RHO:
@@ -166,7 +166,8 @@ class KalmanFilter:
         s = float(phi @ now.covariance @ phi) + noise_variance
         g = phi @ self._cross  # (P h, h . w)
         e = y - float(g[-1])
-        # A small state is moved to t. For a large one, g becomes R^-1 g (see the module).
+        # A small state is moved to t. For a large state, g becomes R^-1 g (see the docstring of the
+        # module).
         if self.decays and t > self.time and len(self.S) < MIN_LAZY:
             self._move(g[:-1], phi, now)
         elif self.decays and t >= self.time and t != self.base:
@@ -191,7 +192,9 @@ class KalmanFilter:
         P <- M^-1 P and w <- factor M^-1 w.
         """
         if self.decays:
-            raise ValueError("cannot discount a kernel that decays: use engine='incremental'")
+            raise ValueError(
+                "cannot discount observations if the kernel decays: use engine='incremental'"
+            )
         self.form()
         P = self.S[:, :-1]
         M = (1.0 - factor) * P
@@ -233,7 +236,10 @@ class KalmanFilter:
         return H
 
     def update_all(self, phi: Array, t: float, y: Array, noise_variance: Array) -> float:
-        """Learn from several values at the time of the state, in one product if possible.
+        """Learn from several values observed at the time of the state.
+
+        A single matrix product is used if t is the time of the state and the filter does not
+        collect steps.
 
         Args:
             phi: Action features, shape (q, M_a).
@@ -308,7 +314,7 @@ class KalmanFilter:
         self._cross -= contracted.T @ X
 
     def _refresh(self, fresh: Array) -> None:
-        """Add the variation since the base to the variance of v."""
+        """Add the process noise since the time ``base`` to the covariance of v."""
         # Entries of the diagonal are M_a + 1 entries apart.
         width = self.features.width + 1
         for b in self.features.blocks:

@@ -20,7 +20,7 @@ from agents.gp.posteriors.kalman import KalmanFilter
 SPAN = 32
 """Number of observations between two marks."""
 NUMBERS = 4
-"""Numbers stored for an observation in addition to its features."""
+"""Number of values that are stored for an observation in addition to its features."""
 
 
 class Mark(NamedTuple):
@@ -66,9 +66,12 @@ class LateObservations:
             self.observe(row, when, reward, noise_variance)
 
     def observe_all(self, t: float, phi: Array, factors: Array) -> None:
-        """Multiply the belief at its time t by factors (y, sigma^2, log scale), shape (q, 3)."""
+        """Multiply the belief by Gaussian factors; t must be the time of the belief.
+
+        The rows of ``factors`` are (y, sigma^2, log scale), and its shape is (q, 3).
+        """
         room = SPAN - len(self._entries) % SPAN
-        if self.filter.decays and len(phi) >= room:  # a mark must be set between them
+        if self.filter.decays and len(phi) >= room:  # a mark must be set between these factors
             for row, (y, noise_variance, log_scale) in zip(phi, factors.tolist(), strict=True):
                 self.observe(row, t, y, noise_variance, log_scale)
             return

@@ -13,8 +13,8 @@ If all candidates have the same action kernel, their beliefs at a time t are dis
 f(a, t) = phi(a) . v. The first two moments of v are then computed, and choosing an action costs the
 same as with one kernel (``bank.py``).
 
-For times before the newest reward, state-space candidates with decay do not smooth
-(``StateSpace``), and neither does a mixture of them.
+For times before the newest reward, the predictions of state-space candidates with decay are
+approximations (see ``StateSpace``), and so are those of a mixture of such candidates.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from agents.gp.posteriors.engines import make_posterior
 from agents.gp.posteriors.state_space import StateSpace
 
 SMALL = 1000
-"""Length of a state up to which candidates use state space even if another engine is cheaper."""
+"""Length of a state up to which candidates use the state-space engine even if another engine is
+cheaper."""
 DROP = 1e-11
 """Share of the prior variance below which a feature of a candidate is dropped, to save time. The
 share is far below the resolution of the rewards."""
@@ -52,7 +53,7 @@ def make_members(
     horizon: int | None = None,
     engine: str = "auto",
 ) -> list[Posterior]:
-    """Return one candidate per kernel, all in state space if all their states are small.
+    """Return one candidate per kernel, all with the state-space engine if all states are small.
 
     The arguments are those of ``make_posterior``, with several kernels instead of one.
     """

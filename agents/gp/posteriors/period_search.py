@@ -3,7 +3,8 @@
 The range of frequencies is divided into cells. Each cell is a candidate with the period of the
 midpoint and the prior probability of the cell, so the weights approximate the posterior of the
 period by the midpoint rule. The prior is log-uniform. With a suggested period, the prior is an
-equal mixture of a point mass at this period, a log-normal around it, and the log-uniform.
+equal mixture of a point mass at this period, a log-normal distribution around it, and the
+log-uniform distribution.
 
 Over a span of n time units, two frequencies can be distinguished if they differ by about 1 / n, so
 cells must become narrower as the span grows::
@@ -56,8 +57,8 @@ FIRST_SPAN = 30.0
 MAX_CANDIDATES = 48
 """Largest number of candidates, which is smaller if their states are large."""
 MAX_STATE_NUMBERS = 4e7
-"""Largest total number of entries of all states. It limits the number of candidates, but 8 are
-always allowed."""
+"""Largest total number of entries of all states. It limits the number of candidates, but 8
+candidates are always allowed."""
 MIN_WEIGHT = 1e-4
 """Weight below which a candidate is dropped. The weight is a posterior probability, so this
 constant bounds the probability that the dropped candidate is right."""
@@ -74,7 +75,7 @@ class PeriodSearch(Mixture):
     """Mixture over the period of a kernel.
 
     Args:
-        kernel: Template, in whose periodic factors the period is replaced by that of a candidate.
+        kernel: Template. Each candidate replaces the period in all periodic factors of this kernel.
         actions: Finite set or box.
         noise_variance: Variance sigma^2 > 0 of the noise.
         low: Shortest period.
@@ -244,7 +245,7 @@ def _term_with(term: Term, period: float) -> Term:
 
 
 def _like(sibling: Posterior, cell: Array) -> Posterior:
-    """Return a candidate for a cell, without observations, with its sibling's action features."""
+    """Return a candidate without observations for a cell, with the action features of a sibling."""
     kernel = with_period(sibling.kernel, 2.0 / float(cell.sum()))
     actions, noise_variance = sibling.actions, sibling.noise_variance
     if isinstance(sibling, StateSpace):

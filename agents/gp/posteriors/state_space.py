@@ -34,11 +34,12 @@ ROUNDING = 3e-5
 
 
 class StateSpace:
-    """Posterior for kernels with finite features, such as constant, periodic and decaying ones.
+    """Posterior for kernels with finitely many features, such as constant and periodic kernels.
 
     Late observations are treated exactly without decay, and with decay if fewer than 32 newer
-    observations have arrived (``late.py``). With decay, ``predict`` is meant for the present and
-    the future; predictions for times before the newest observation are not smoothed.
+    observations have arrived (``late.py``). With decay, predictions for times before the newest
+    observation are approximations, which are computed from the belief at the time of the newest
+    observation.
 
     Args:
         kernel: Prior covariance.
@@ -120,7 +121,7 @@ class StateSpace:
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return the mean and variance of f(., t); with decay, a past t is not smoothed."""
+        """Return the mean and variance of f(., t); with decay, approximations for a past t."""
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
 
@@ -152,7 +153,7 @@ class StateSpace:
         return feature_sample(self.phi(actions), now.mean, now.covariance, rng)
 
     def contenders(self, t: float, beta: float) -> Integers | None:
-        """Return a short list if there are more than ``MANY`` arms, otherwise None."""
+        """Return the arms that may have the largest UCB, or None for at most ``MANY`` arms."""
         if self._shortlist is None or self._phi is None:
             return None
         now = self.filter.at(t)
@@ -233,7 +234,7 @@ class Shortlist:
     def _open(
         mean: Array, variance: NDArray[np.float32], tail: Array, norm2: Array, beta: float
     ) -> NDArray[np.bool_]:
-        """Return a mask of the arms whose highest possible bound reaches all lowest ones."""
+        """Return a mask of the arms whose UCB may be the largest, given limits of all UCBs."""
         slack = ROUNDING * norm2
         high = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance + slack, 0.0)) + tail)
         low = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance - slack, 0.0)) - tail)
@@ -241,11 +242,11 @@ class Shortlist:
 
 
 MIN_EXCEEDING_PROBABILITY = 0.03
-"""Smallest probability of exceeding its bound with which an arm is adjusted."""
+"""Probability of exceeding its bound below which an arm is not adjusted."""
 MIN_VARIANCE_SHARE = 1e-3
 """Lower bound on the variance of an arm that is adjusted, as a share of the noise variance."""
 MAX_PUSHED_ARMS = 5
-"""Largest number of arms that are adjusted for one bound."""
+"""Largest number of arms that are adjusted for one set of bounds."""
 
 
 class Factor(NamedTuple):
@@ -279,7 +280,7 @@ def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> floa
     joint belief about the arms at t, and then applied to the state.
 
     Args:
-        posterior: Posterior of finitely many arms.
+        posterior: Posterior over finitely many arms.
         arm: Arm without a bound.
         t: Time.
         bounds: Upper bounds, shape (n,).

@@ -17,7 +17,7 @@ FINEST = 20
 
 
 class AdSwitch(ArmAgent):
-    """AdSwitch: inferior arms are dropped and checked occasionally, and a change causes a restart.
+    """AdSwitch: inferior arms are dropped but checked occasionally, and a change causes a restart.
 
     Pseudo-code::
 
@@ -39,11 +39,11 @@ class AdSwitch(ArmAgent):
     Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
     B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Both tests
     are exact, whereas the two public implementations evaluate them only at about every tenth time.
-    For (3), it is enough to store the running extremes of m -+ r, because every interval [s1, s2]
-    once ended at the latest reward. If sigma is learned, each r uses the estimate of sigma at that
-    time. If several checks of an arm are due, only the longest check is run. Late rewards count in
-    the order of their arrival. The time and the memory of a step grow with the length of the
-    episode.
+    For (3), it is enough to store the running extremes of m -+ r, because at step s2 the interval
+    [s1:s2] was the interval [s1:]. If sigma is learned, each r uses the estimate of sigma at the
+    time when r was computed. If several checks of an arm are due, only the longest check is run.
+    Late rewards count in the order of their arrival. The computing time of a step and the memory
+    grow with the length of the episode.
 
     Args:
         c: Constant C in the condition for dropping an arm.
@@ -88,7 +88,7 @@ class AdSwitch(ArmAgent):
         self._plan()
 
     def _remember(self, arm: int, reward: float) -> None:
-        """Add a reward to all rows of the tables; row s covers the rewards from number s on."""
+        """Add a reward to all rows; row s of the tables covers reward s and all later rewards."""
         if self._n == len(self._count):
             self._count = np.concatenate([self._count, np.zeros_like(self._count)])
             self._total = np.concatenate([self._total, np.zeros_like(self._total)])
@@ -100,7 +100,7 @@ class AdSwitch(ArmAgent):
 
     def _changed(self, arm: int) -> bool:
         count = self._count[: self._n, arm]
-        mean = self._total[: self._n, arm] / count  # positive: all rows contain this reward
+        mean = self._total[: self._n, arm] / count  # count > 0: all rows contain this reward
         radius = self.scale.width * np.sqrt(2.0 * self._log / count)
         if not self._good[arm]:  # (4)
             return bool((np.abs(mean - self._mean[arm]) > self._gap[arm] / 4 + radius).any())

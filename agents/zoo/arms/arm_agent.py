@@ -54,13 +54,13 @@ class ArmAgent(Saveable):
     sequence in more dimensions. An action of another policy is treated as the point closest to it.
 
     ``learn`` receives rewards in their original unit. Before the call, ``self.scale`` (see
-    :class:`RewardScale`) has observed the reward; it provides ``sigma``, ``width`` and
+    :class:`RewardScale`) has observed the reward. The scale provides ``sigma``, ``width`` and
     ``unit(reward)``. A reward of NaN is ignored. An infinite reward or an invalid action raises an
     error and changes nothing. Rewards may arrive late and in any order; ``t`` is the time of the
     decision.
 
-    A subclass sets its attributes before it calls ``super().__init__``, because that method calls
-    ``start``.
+    A subclass must set its attributes before it calls ``super().__init__``, because that method
+    calls ``start``.
 
     Args:
         scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
@@ -114,7 +114,7 @@ class ArmAgent(Saveable):
         self.learn(action, reward, t)
 
     def any_of(self, arms: Sequence[int] | NDArray[np.integer[Any]]) -> int:
-        """Return one of some arms uniformly at random; return a single arm without a draw."""
+        """Return one of the given arms, drawn uniformly; return a single arm without a draw."""
         return int(arms[int(self._rng.integers(len(arms)))]) if len(arms) > 1 else int(arms[0])
 
     def best_of(self, values: list[float] | Array) -> int:

@@ -28,7 +28,7 @@ class CAB1(UCB1):
     end to end of a line, and form a Halton sequence in more dimensions. As in UCB1, B is 2 sigma
     instead of the range of the rewards. A finite set is not discretised; the agent then only
     restarts UCB1 at every epoch. Epochs are measured in time steps, not in rewards. The warm start,
-    and rewards of decisions in earlier epochs, only set the scale.
+    and rewards of decisions in earlier epochs, are used only to set the scale of the rewards.
 
     Args:
         alpha: Smoothness alpha of the mean near its maximum.

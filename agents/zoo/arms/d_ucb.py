@@ -57,7 +57,7 @@ class DUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Start without rewards.
+        """Create the discounted statistics of the arms, without rewards.
 
         The stored weights gamma^(zero - t) grow with time, so that old sums need not be rescaled.
         ``zero`` is moved before the weights become too large.

@@ -13,7 +13,7 @@ from agents.zoo.arms.arm_agent import ArmAgent
 
 
 class Exp3S(ArmAgent):
-    """Exp3.S: exponential weights with a small redistribution at every step.
+    """Exp3.S: exponential weights, of which a small share is redistributed at every step.
 
     Pseudo-code::
 
@@ -27,11 +27,11 @@ class Exp3S(ArmAgent):
     this number, gamma = min{1, sqrt(K (S log(K T) + e) / ((e - 1) T))} (Corollary 8.3).
 
     Deviations from the paper: rewards are rescaled to [0, 1]. If the problem states their scale and
-    noise, the rescaled interval is two standard deviations on either side of their mean; otherwise,
-    it is the range of the rewards so far. Values outside the interval are clipped. The reward is
-    divided by the probability of its arm at the time when the reward arrives. Unless the reward is
-    late, this is the probability at the decision. Weights are normalised, which does not change the
-    probabilities.
+    noise, the interval that is mapped to [0, 1] extends two standard deviations to either side of
+    their mean; otherwise, it is the range of the rewards so far. Values outside the interval are
+    clipped. The reward is divided by the probability of its arm at the time when the reward
+    arrives. Unless the reward is late, this is the probability at the decision. Weights are
+    normalised, which does not change the probabilities.
 
     Args:
         switches: Bound S on the number of switches of the best arm; None if it is unknown.
@@ -68,7 +68,7 @@ class Exp3S(ArmAgent):
         return min(int(np.searchsorted(up_to, self._rng.random(), "right")), self.n_arms - 1)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Raise the weight of the arm."""
+        """Increase the weight of the arm."""
         gain = self.scale.unit(reward) / float(self._probability()[arm])
         self._weight[arm] *= math.exp(self._gamma * gain / self.n_arms)
         self._weight += self._share
@@ -94,10 +94,10 @@ class RExp3(Exp3S):
     simulations use this value.)
 
     Deviations from the paper: rewards are rescaled to [0, 1]. If the problem states their scale and
-    noise, the rescaled interval is two standard deviations on either side of their mean; otherwise,
-    it is the range of the rewards so far. Values outside the interval are clipped. A reward is
-    ignored if its decision was made in an earlier batch. Batches are measured in time steps, not in
-    rewards.
+    noise, the interval that is mapped to [0, 1] extends two standard deviations to either side of
+    their mean; otherwise, it is the range of the rewards so far. Values outside the interval are
+    clipped. A reward is ignored if its decision was made in an earlier batch. Batches are measured
+    in time steps, not in rewards.
 
     Args:
         variation: Bound V on the total variation, for rewards in [0, 1].
@@ -137,6 +137,6 @@ class RExp3(Exp3S):
         return super().choose(t, observation)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Raise the weight of the arm if the decision was made in the current batch."""
+        """Increase the weight of the arm if the decision was made in the current batch."""
         if self._begin is None or t >= self._begin:
             super().learn(arm, reward, t)

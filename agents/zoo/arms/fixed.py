@@ -9,7 +9,7 @@ from agents.zoo.arms.rewards import Means
 
 
 class Fixed(ArmAgent):
-    """Best arm so far, after one trial of each arm: a baseline that ignores time and chance.
+    """Best arm so far, after one trial of each arm: a baseline that ignores time and noise.
 
     Pseudo-code::
 
@@ -29,7 +29,7 @@ class Fixed(ArmAgent):
         super().__init__(problem, rng, box_arms=box_arms)
 
     def start(self) -> None:
-        """Start without rewards."""
+        """Create the statistics of the arms, without rewards."""
         self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:

@@ -29,22 +29,23 @@ class FourierPeriodUCB(ArmAgent):
         stage two: p_a <- t mod T_a
             a_t <- argmax_a mean[a, p_a] + sigma sqrt(2 log t / n[a, p_a]), untried cells first
 
-    Reference: [@chen2020learning], two stages for unknown periods that are whole numbers, one for
-    each arm. The problem's season is not used.
+    Reference: [@chen2020learning], whose method has two stages. Each arm has an unknown period,
+    which is a whole number. The problem's season is not used.
 
-    Deviations from the paper: the text of the paper's algorithms was not available. Their outline
-    follows the abstract and the introduction, and the constants are ours. The length n of stage one
-    is sqrt T, the order at which stage one costs no more than the paper's bound. Stage one uses at
-    most half of the run in total, so with many arms and short runs periods cannot be estimated. The
-    candidate frequencies are the fractions j / q with q <= n / 2. They are selected one after the
-    other, and each is removed from the rewards by least squares, while the largest response exceeds
-    sigma^2 log(M / level) for M fractions. White noise exceeds this threshold with a probability of
-    at most ``level``. Among responses that do not differ significantly, the one with the shortest
-    total period is selected. Stage two has a width of sigma sqrt(2 log n / n), half of the width of
-    ``ucb1`` in this package. A box is discretised to ``box_arms`` points.
+    Deviations from the paper: the text of the paper's algorithms was not available. The outline of
+    this agent follows the abstract and the introduction of the paper; the constants are ours. By
+    default, n is sqrt T, so that the regret of stage one is within the order of the paper's bound.
+    Stage one uses at most half of the run in total, so periods cannot be estimated in short runs
+    with many arms. The candidate frequencies are the fractions j / q with q <= n / 2. They are
+    selected one after the other. As long as the largest response of a frequency exceeds
+    sigma^2 log(M / level) for M fractions, a frequency is selected, and its wave is removed from
+    the rewards by least squares. White noise exceeds this threshold with a probability of at most
+    ``level``. Among frequencies whose responses do not differ significantly, the frequency that
+    leads to the shortest period of the arm is selected. The width in stage two is half of the width
+    of ``ucb1`` in this package. A box is discretised to ``box_arms`` points.
 
     Args:
-        stage_one: Number n of choices of each arm in stage one; by default the rule above.
+        stage_one: Number n of choices of each arm in stage one; by default as described above.
         level: Upper bound on the probability of finding a period in white noise.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
@@ -65,7 +66,7 @@ class FourierPeriodUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Start without rewards and periods."""
+        """Start stage one, without rewards or periods."""
         half = self.horizon // (2 * self.n_arms)
         rule = max(1, min(math.ceil(math.sqrt(self.horizon)), half))
         self.stage_one = rule if self._given is None else int(self._given)
@@ -75,7 +76,7 @@ class FourierPeriodUCB(ArmAgent):
         self._cells: list[Array] = []  # for each arm: counts and sums, shape (2, T_a)
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arms in turn during stage one, then the arm with the greatest bound."""
+        """Return the next arm of stage one, or in stage two the arm with the greatest bound."""
         self._first = t if self._first is None else self._first
         turn = int((t - self._first) // self.stage_one)
         if not self.periods and 0 <= turn < self.n_arms:

@@ -31,25 +31,25 @@ class GLRUCB(ArmAgent):
     delta = 1 / sqrt(T), the threshold and the local restarts are those of the authors' code
     (PiecewiseStationaryBandits, in Julia).
 
-    Deviations from the paper: the divergence is that of Gaussian rewards (the authors' code has
-    both this divergence and the paper's). The test is made after every reward and for every s,
-    whereas the authors' code skips some rewards and some s to save time. The share alpha is at most
-    1/2, because otherwise forced exploration would replace all other choices after many restarts.
-    Late rewards are processed in the order in which they arrive.
+    Deviations from the paper: the divergence is that of Gaussian rewards (the authors' code
+    implements both this divergence and the paper's). The test is made after every reward and for
+    every s, whereas the authors' code skips some rewards and some s to save time. The share alpha
+    is at most 1/2, because otherwise forced exploration would replace all other choices after many
+    restarts. Late rewards are processed in the order in which they arrive.
 
-    SMPyBandits, a library by one of the authors, is different. It is given the horizon and the
+    SMPyBandits, a library by one of the authors, is different. It receives the horizon and the
     number of changes. Its alpha is a tenth of sqrt(K changes log T / T) and does not grow with
     restarts. Its threshold is log(3 n_a^(3/2) / delta). It skips rewards and values of s in the
     test, keeps the rewards since the likely change, and draws forced choices at random. SMPyBandits
-    has a lower regret because it explores less by force: with a tenth of the forced exploration,
-    this agent has nearly the same regret, and with ten times its default, SMPyBandits has more
-    regret than this agent. The other differences change little (measured by running both
-    implementations).
+    has a lower regret because it uses less forced exploration. With a tenth of its default forced
+    exploration, this agent has nearly the same regret as SMPyBandits. With ten times its default
+    forced exploration, SMPyBandits has a higher regret than this agent. The other differences have
+    little effect (measured by running both implementations).
 
     Args:
         restart: Scope of a restart: "local" for the changed arm, "global" for all arms.
         delta: Probability of a false alarm; by default 1 / sqrt(T).
-        exploration: Factor of alpha_0; SMPyBandits has 0.1.
+        exploration: Factor by which alpha_0 is multiplied; 0.1 corresponds to SMPyBandits.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
@@ -71,7 +71,7 @@ class GLRUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Start without rewards and restarts."""
+        """Create the statistics of the arms, without rewards, and reset the number of restarts."""
         self.restarts = 0
         self._count, self._total = [0] * self.n_arms, [0.0] * self.n_arms
         self._age = [0] * self.n_arms

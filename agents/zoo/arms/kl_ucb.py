@@ -25,15 +25,15 @@ class KLUCB(UCB1):
         a_t <- argmax_a max{ q : n[a] d(mean[a], q) <= f }
 
     Reference: [@cappe2013kullback], [@garivier2011klucb]. The authors recommend c = 0 in practice;
-    their theorems have c = 3. The default ``divergence``, "gaussian", is
+    their theorems assume c = 3. The default ``divergence``, "gaussian", is
     d(p, q) = (p - q)^2 / (2 sigma^2). The bound is then mean + sigma sqrt(2 f / n[a]), and its
     width is half that of UCB1. The divergence "bernoulli" is for bounded rewards.
 
     Deviations from the paper: rewards may have any scale. The divergence "gaussian" measures
     differences in units of sigma. For the divergence "bernoulli", rewards are rescaled to [0, 1].
-    If the problem states their scale and noise, the rescaled interval is two standard deviations on
-    either side of their mean; otherwise, it is the range of the rewards so far. Values outside the
-    interval are clipped.
+    If the problem states their scale and noise, the interval that is mapped to [0, 1] extends two
+    standard deviations to either side of their mean; otherwise, it is the range of the rewards so
+    far. Values outside the interval are clipped.
 
     Args:
         divergence: Divergence d: "gaussian" or "bernoulli".

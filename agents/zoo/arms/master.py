@@ -42,15 +42,15 @@ class Master(ArmAgent):
             restart at n = 0 if a UCB1 of 2^m steps ends and the mean of y in them >= U + 9 D(2^m),
                 or if the mean of min(f - y, B) in the block >= 3 D(N)
 
-    Here rho(t) = sqrt(K / t) + K / t for K arms is the regret of UCB1 per step in t steps, up to
-    constant factors. D(t) is 12 (log2 T + 2) log(T) B rho(t) for T steps, times ``detector``. The
-    bound of an arm is mean[a] + B sqrt(2 log n / n[a]), where n is the number of rewards of the
-    instance. The bound is infinite for an arm that the instance has not tried. The instance of the
-    whole block (m = n) is always scheduled.
+    Here rho(t) = sqrt(K / t) + K / t for K arms is the average regret per step of UCB1 over t
+    steps, up to constant factors. D(t) is 12 (log2 T + 2) log(T) B rho(t) for T steps, multiplied
+    by the setting ``detector``. The bound of an arm is mean[a] + B sqrt(2 log n / n[a]), where n is
+    the number of rewards of the instance. The bound is infinite for an arm that the instance has
+    not tried. The instance of the whole block (m = n) is always scheduled.
 
     Reference: [@wei2021nonstationary]. In this package, MASTER also represents [@luo2018efficient]
     and [@chen2019new]. Without contexts, the methods of these two papers also run a bandit on many
-    time scales and restart after a test of the losses of this bandit. MASTER needs neither the
+    time scales, and restart if a test of its losses detects a change. MASTER needs neither the
     number nor the size of the changes and has the better bound, so only MASTER is implemented. D is
     the paper's rho with a hat, 6 (log2 T + 2) log(T / delta) rho, for delta = 1 / T. This delta and
     a rho without logarithms are our choices, because the constants of the paper could not be
@@ -58,15 +58,16 @@ class Master(ArmAgent):
 
     [@gerogiannis2024prior] finds that the tests cannot fire at practical horizons. This agent
     confirms the finding: with rewards in [0, 1], B is 1 and two means differ by at most 1, but with
-    two arms 9 D and 3 D exceed 1 for all horizons below 10^9. A small ``detector`` reduces D, so
-    that the tests can be observed. With 512 steps, two arms and a factor of 1/500 the tests fire,
+    two arms, 9 D and 3 D exceed 1 for all horizons below 10^9. A small ``detector`` reduces D, so
+    that the tests can be observed. With 512 steps, two arms and a factor of 1/500, the tests fire,
     but they fire as early in a world without changes as in a world with changes.
 
     Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
-    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Each f - y
-    counts for at most B. The tests start when sigma is known or estimated from ten rewards. Blocks
-    are measured in time steps, not in rewards. A late reward is passed to the instance that made
-    its decision, as long as this instance runs. The warm start sets only the scale.
+    B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Each
+    difference f - y is limited to at most B. The tests start when sigma is known or estimated from
+    ten rewards. Blocks are measured in time steps, not in rewards. A late reward is passed to the
+    instance that made its decision, as long as this instance runs. The warm start sets only the
+    scale.
 
     Args:
         detector: Factor of D, the difference at which a test fires.

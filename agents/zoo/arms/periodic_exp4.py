@@ -16,7 +16,10 @@ from agents.zoo.gp.prior import longest_period
 MAX_OPEN_DECISIONS = 1_000
 """Number of decisions whose probabilities are stored until their rewards arrive."""
 MIN_CHANCE = 1e-6
-"""Lower limit of a divisor: the probability of an arm that another policy chose may be tiny."""
+"""Smallest probability by which a reward is divided.
+
+An arm that another policy chose may have a smaller probability.
+"""
 
 
 class PeriodicEXP4(ArmAgent):
@@ -35,14 +38,14 @@ class PeriodicEXP4(ArmAgent):
     sum over exponentially many experts. The rate gamma and the update are those of the authors'
     code.
 
-    Deviations from the paper: the authors' code replaces sums of exponentials by their largest
-    term; here the sums are exact. In its original form, EXP4 mixes a share gamma of uniform choices
-    into the probabilities. Neither the authors' code nor this agent does so: with K log N > T, the
-    usual case here, all choices would be random. Rewards are rescaled to [0, 1]. If the problem
-    states their scale and noise, the rescaled interval is two standard deviations on either side of
-    their mean; otherwise, it is the range of the rewards so far. Values outside the interval are
-    clipped. A late reward is divided by the probability at its decision if this decision is among
-    the last thousand, otherwise by the present probability.
+    Deviations from the paper: the authors' code replaces sums of exponentials with their largest
+    term; here, the sums are exact. In its original form, EXP4 mixes a share gamma of uniform
+    choices into the probabilities. Neither the authors' code nor this agent does so: with
+    K log N > T, the usual case here, all choices would be random. Rewards are rescaled to [0, 1].
+    If the problem states their scale and noise, the interval that is mapped to [0, 1] extends two
+    standard deviations to either side of their mean; otherwise, it is the range of the rewards so
+    far. Values outside the interval are clipped. A late reward is divided by the probability at its
+    decision if this decision is among the last thousand, otherwise by the present probability.
 
     Args:
         max_period: Longest period P, at most 336. The default is the problem's main period, rounded

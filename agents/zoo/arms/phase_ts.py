@@ -20,12 +20,12 @@ class PhaseTS(PhaseUCB):
 
     Reference: [@russo2018tutorial] for Thompson sampling with Gaussian rewards.
 
-    Deviations from the paper: this agent is not one of the paper's methods. Like ``phase-ucb``, it
-    is a baseline that shows the value of sharing information between phases and between actions. If
-    the problem states the scale and the noise of the rewards, m_0 is their mean, and s^2 is the sum
-    of the variance of the mean rewards and the variance of the noise. Otherwise, m_0 is the middle
-    of the range of the rewards so far, and s is a quarter of this range. A box is discretised to
-    ``box_arms`` points.
+    Deviations from the paper: this agent is not one of the methods of [@cai2021periodic]. Like
+    ``phase-ucb``, it is a baseline that shows the value of sharing information between phases and
+    between actions. If the problem states the scale and the noise of the rewards, m_0 is their
+    mean, and s^2 is the sum of the variance of the mean rewards and the variance of the noise.
+    Otherwise, m_0 is the middle of the range of the rewards so far, and s is a quarter of this
+    range. A box is discretised to ``box_arms`` points.
 
     Args: the arguments of :class:`PhaseUCB`.
     """

@@ -26,9 +26,9 @@ class PhaseUCB(ArmAgent):
 
     Reference: [@auer2002finite] for UCB1.
 
-    Deviations from the paper: this agent is not one of the paper's methods. It is a baseline that
-    shows the value of sharing information between phases and between actions. A box is discretised
-    to ``box_arms`` points.
+    Deviations from the paper: this agent is not one of the methods of [@cai2021periodic]. It is a
+    baseline that shows the value of sharing information between phases and between actions. A box
+    is discretised to ``box_arms`` points.
 
     Args:
         period: Period tau in steps; by default that of the problem's main season.
@@ -49,7 +49,7 @@ class PhaseUCB(ArmAgent):
         box_arms: int = 20,
     ) -> None:
         self._period = main_period(problem, period)
-        # A noise_std of 0 is used as it is: without noise, one trial of an arm at a phase suffices.
+        # A noise_std of 0 is valid here: without noise, one trial of an arm at a phase suffices.
         sigma = problem.noise_std if scale is None else scale
         super().__init__(problem, rng, scale=sigma, box_arms=box_arms)
 

@@ -32,14 +32,14 @@ class RamanujanUCB(ArmAgent):
     Deviations from the paper: the authors take the smallest coefficients that explain the rewards
     exactly, including their noise. This is impossible if an arm has more rewards than the
     dictionary has columns. Here, ridge regression is used instead, with a penalty that depends on
-    the noise. In the limit of no noise, the result is the same. Rewards are measured from their
-    mean if it is known, otherwise from the middle of their range so far. The bonus is in units of
-    sigma. Untried arms are chosen first. Time is rounded down to whole steps. A box is discretised
-    to ``box_arms`` points.
+    the noise. In the limit of zero noise, the result is the same. Rewards are centred on their mean
+    if it is known, otherwise on the middle of their range so far. The bonus is in units of sigma.
+    Untried arms are chosen first. Time is rounded down to whole steps. A box is discretised to
+    ``box_arms`` points.
 
     Args:
         max_period: Longest period P, at most 48. The default is the problem's main period, rounded
-            up, or 24 if it is unknown. The longest period of the authors is 11.
+            up, or 24 if it is unknown. The authors use periods of up to 11 steps.
         bonus: Factor c of the bonus.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """

@@ -6,7 +6,7 @@ The scale is for methods that assume rewards in [0, 1]. All agents use the same 
   change). Proofs for rewards in [0, 1] use only that such rewards are 1/2-sub-Gaussian. Noise of
   standard deviation sigma therefore corresponds to rewards in an interval of ``width`` 2 sigma. The
   value of sigma is the first of these that is available: the agent's setting, the problem's
-  ``noise_std`` if positive, the standard deviation of the rewards so far.
+  ``noise_std`` if it is positive, or the standard deviation of the rewards so far.
 - ``unit(reward)`` is for methods that need all rewards to lie in [0, 1] (adversarial methods). If
   the problem has ``reward_scale`` and ``noise_std``, the interval that is mapped to [0, 1] extends
   two standard deviations to either side of the mean of all rewards: ``mean -+ 2 sqrt(s^2 +
@@ -31,8 +31,9 @@ from agents.checks import not_negative
 class Means:
     """Weighted counts and sums of the rewards of each arm.
 
-    They are stored in lists, which are faster than arrays for tens of arms. Only the entries of the
-    arm that changes are recomputed, so a bound costs one product and one sum per arm.
+    The statistics are stored in lists, which are faster than arrays for tens of arms. Only the
+    entries of the arm that changes are recomputed, so a bound costs one product and one sum per
+    arm.
 
     Attributes:
         count: Sum of the weights of the rewards of each arm.
@@ -48,7 +49,7 @@ class Means:
         self.untried = n_arms
 
     def add(self, arm: int, reward: float, weight: float = 1.0) -> None:
-        """Add a reward; a negative weight removes a reward that was added with that weight."""
+        """Add a reward, or remove one by adding it again with the negative of its weight."""
         before = self.count[arm]
         count = self.count[arm] = before + weight
         if count > 0.0:
@@ -114,7 +115,7 @@ class SlidingWindow:
 
 
 MIN_REWARDS = 10
-"""Minimum number of rewards in a standard deviation that is used in tests for a change."""
+"""Minimum number of rewards for an estimate of sigma that is used in tests for a change."""
 
 
 class RewardScale:
@@ -158,7 +159,10 @@ class RewardScale:
 
     @property
     def settled(self) -> bool:
-        """True if sigma may be used in tests: positive, and known or from at least ten rewards."""
+        """True if sigma can be used in tests for a change.
+
+        Sigma must be positive, and either known or estimated from at least ten rewards.
+        """
         return self.sigma > 0.0 and (self._sigma is not None or self._n >= MIN_REWARDS)
 
     @property

@@ -14,7 +14,7 @@ from agents.zoo.arms.ucb_air import rarity
 
 
 class SiRI(ArmAgent):
-    """SiRI: UCB on a fixed number of random arms; the chosen arm doubles its number of plays.
+    """SiRI: UCB on a fixed number of random arms; each choice doubles the plays of the chosen arm.
 
     Pseudo-code::
 
@@ -28,9 +28,9 @@ class SiRI(ArmAgent):
     simulations, but we could not confirm them. We also found no second implementation with the same
     index.
 
-    Deviations from the paper: the paper minimises simple regret, the quality of one final arm, but
-    here all choices of the agent are evaluated. Rewards need not lie in [0, 1]. Instead of the
-    range of the rewards, B is 2 sigma, because rewards in an interval of width 2 sigma are
+    Deviations from the paper: the paper minimises simple regret, which depends only on one final
+    arm, but here all choices of the agent are evaluated. Rewards need not lie in [0, 1]. Instead of
+    the range of the rewards, B is 2 sigma, because rewards in an interval of width 2 sigma are
     sigma-sub-Gaussian. Arms are drawn without replacement, from a finite set or from ``box_arms``
     evenly spread points of a box.
 

@@ -20,16 +20,17 @@ class SWTS(SWUCB):
         a_t <- argmax_a m[a]
 
     Reference: [@trovo2020sliding] for the method (Beta posteriors, Bernoulli rewards).
-    [@fiandri2024sliding] reports errors in its analysis and gives a corrected analysis, which
-    includes this Gaussian form with gamma <= min{1 / (4 sigma^2), 1} and tau = 4 sqrt(T log T).
+    [@fiandri2024sliding] reports errors in the analysis of that paper and gives a corrected
+    analysis, which includes this Gaussian form with gamma <= min{1 / (4 sigma^2), 1} and
+    tau = 4 sqrt(T log T).
 
     Deviations from the paper: the precision gamma is 1 / (4 sigma^2) for any sigma; the paper's
     upper limit of 1 depends on the unit of the rewards. The setting ``gamma`` is in units of
     1 / sigma^2. The window covers the last tau time steps, not the last tau rewards.
 
     Args:
-        window: Window tau in steps; by default 4 sqrt(T log T) for the horizon T (1,000 if
-            unknown).
+        window: Window tau in steps; by default 4 sqrt(T log T) for the horizon T. If the horizon is
+            unknown, T is 1,000.
         gamma: Precision of the draws, in units of 1 / sigma^2.
         scale: Standard deviation sigma of the noise. The default is the problem's ``noise_std`` or,
             if that is unknown or 0, the standard deviation of the rewards so far.

@@ -40,8 +40,8 @@ class SWUCB(ArmAgent):
     The window covers the last tau time steps, not the last tau rewards.
 
     Args:
-        window: Window tau in steps; by default 4 sqrt(T log T) for the horizon T (1,000 if
-            unknown).
+        window: Window tau in steps; by default 4 sqrt(T log T) for the horizon T. If the horizon is
+            unknown, T is 1,000.
         xi: Factor xi of exploration.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """

@@ -30,7 +30,7 @@ class Thompson(ArmAgent):
     name = "thompson"
 
     def start(self) -> None:
-        """Start without rewards."""
+        """Create the statistics of the arms, without rewards."""
         self._means = Means(self.n_arms)
 
     def choose(self, t: float, observation: Array) -> int:

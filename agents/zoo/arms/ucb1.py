@@ -13,7 +13,7 @@ from agents.zoo.arms.rewards import Means
 
 
 class UCB1(ArmAgent):
-    """UCB1: the arm with the greatest upper confidence bound; the confidence grows with time.
+    """UCB1: the arm with the greatest upper confidence bound; the confidence level grows with time.
 
     Pseudo-code::
 
@@ -39,7 +39,7 @@ class UCB1(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Start without rewards."""
+        """Create the statistics of the arms, without rewards."""
         self._means, self._n = Means(self.n_arms), 0
 
     def choose(self, t: float, observation: Array) -> int:

@@ -26,16 +26,17 @@ NO_VALUES = np.empty(0)
 class Coordinates:
     """Map between the actions of a problem and the actions of a kernel.
 
-    Arms are unchanged. A box is scaled from [-1, 1] to its width in units of the length-scales.
-    With contexts, an action of the kernel is a pair (action, context).
+    Arms are unchanged. Points of a box are multiplied by ``Problem.action_half_width``, so that
+    they are in the unit of the length-scales instead of [-1, 1]. With contexts, an action of the
+    kernel is a pair (action, context).
 
     Args:
         problem: Problem, with its actions and the names of its observations.
         contexts: True to use the contexts in the observations.
 
     Attributes:
-        actions: Set of actions in the coordinates of the kernel, with contexts if contexts are used
-            and the observations contain some.
+        actions: Set of actions in the coordinates of the kernel. The actions include contexts if
+            contexts are used and the observations contain contexts.
     """
 
     def __init__(self, problem: Problem, *, contexts: bool) -> None:
@@ -71,7 +72,10 @@ class Coordinates:
         if actions is not None:
             return self.of(actions)
         if self._problem.n_actions is None:
-            raise ValueError("actions must not be None for a box: use an array (q, d) in [-1, 1]")
+            raise ValueError(
+                "actions must not be None for a box: "
+                "use an array of shape (q, d) with values in [-1, 1]"
+            )
         return None
 
     def action(self, point: Any) -> Any:
@@ -100,5 +104,5 @@ class Coordinates:
             return NO_VALUES
         context = np.array(observation, dtype=np.float64)[self._columns]
         if not np.isfinite(context).all():
-            raise ValueError(f"a context must be finite, got {context}")
+            raise ValueError(f"the context in an observation must be finite, got {context}")
         return context

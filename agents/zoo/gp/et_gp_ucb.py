@@ -27,9 +27,9 @@ class ETGPUCB(GPAgent):
 
     Recommended parameters: delta = 0.1. By the union bound, delta bounds the probability that the
     trigger ever fires although the belief is correct. The trigger and its bound were compared with
-    code of the same group for event-triggered safe optimisation (repository antoHolz/ETSO), which
-    has different factors for its task, and delta = 0.01. The value delta = 0.1 is quoted from
-    memory.
+    code by the same research group for event-triggered safe optimisation (repository
+    antoHolz/ETSO). That code uses different factors, which suit its task, and delta = 0.01. The
+    value delta = 0.1 is quoted from memory.
 
     Deviations from the paper: the exploration schedule is that of [@cai2021periodic] and continues
     across resets. A reward is ignored if its decision was made before the last reset. The bounds on
@@ -52,7 +52,7 @@ class ETGPUCB(GPAgent):
         super().start()
 
     def visit(self, action: Any, t: float) -> None:
-        """Learn only the place of an action; without a scale, rewards cannot be tested."""
+        """Observe 0 instead of a reward of unknown scale; this value is not tested."""
         self.posterior.observe(action, t, 0.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:

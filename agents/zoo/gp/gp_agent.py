@@ -50,17 +50,18 @@ class GPAgent(Saveable):
     overrides some of the methods ``start``, ``advance``, ``learn``, ``visit``, ``choose`` and
     ``predict``.
 
-    Rewards are standardised to the scale of the prior (mean 0, variance 1). This scale is set only
-    once, by the first of these that is available: ``prior_mean`` and ``prior_scale``, the warm
-    start, the problem's ``reward_scale``, the first ten rewards. In the last case, actions are
-    chosen only by their uncertainty until ten rewards have arrived. (The paper does not state how
-    it normalises rewards.) Every call of ``act`` counts as a step of the exploration schedule.
+    Rewards are standardised to the scale of the prior (mean 0, variance 1). The mean and the scale
+    of the rewards are set only once, from the first of these sources that is available:
+    ``prior_mean`` and ``prior_scale``, the warm start, the problem's ``reward_scale``, or the first
+    ten rewards. In the last case, actions are chosen only by their uncertainty until ten rewards
+    have arrived. ([@cai2021periodic] does not state how it normalises rewards.) Every call to
+    ``act`` counts as a step of the exploration schedule.
 
     With ``context_length_scale`` the agent uses the contexts in the observations. The mean reward
     is then f(action, context, t), and its kernel is the kernel over actions and time times a
     squared exponential over contexts [@krause2011contextual]. The posterior is exact, and its cost
-    grows with time. Past decisions of a warm start have no contexts. They can set the scale of the
-    rewards, but the agent does not learn from them.
+    per step grows with time. Past decisions of a warm start have no contexts. They can set the
+    scale of the rewards, but the agent does not learn from them.
 
     Args:
         time_kernel: Covariance over time, which is multiplied by the covariance over actions.
@@ -72,16 +73,18 @@ class GPAgent(Saveable):
             "box", depending on the actions), "constant:VALUE" or a number. Each of these may be
             followed by "*FACTOR", which multiplies sqrt(beta_t) by the factor.
         noise_variance: Variance of the noise on the scale of the prior. The default is the variance
-            that the problem states (at least 1e-6), or the paper's 0.5 if the problem states none.
+            that the problem states (at least 1e-6), or 0.5, as in [@cai2021periodic], if the
+            problem states no variance.
         prior_mean: Prior mean of the rewards, in their unit; requires ``prior_scale``.
         prior_scale: Prior standard deviation of the mean rewards, in their unit; requires
             ``prior_mean``.
-        fit_warm_start: Fit the hyper-parameters of the kernel (such as length-scales), the noise
-            variance and the scale of the rewards to the warm start, by evidence.
+        fit_warm_start: True to fit the hyper-parameters of the kernel (such as length-scales), the
+            noise variance and the scale of the rewards to the warm start, by maximising the
+            evidence.
         engine: "auto", "state-space" or "incremental". ``agent.posterior.name`` is the name of the
             engine in use.
-        context_length_scale: Length-scale of the kernel over contexts, in their unit; None ignores
-            contexts.
+        context_length_scale: Length-scale of the kernel over contexts, in the unit of the contexts;
+            if None, the agent ignores contexts.
         restart_on: Name of an entry of the observation ("changed" in ``PeriodicGP-Shift-v0``). If
             the entry is above 0, all observations are forgotten, and rewards of earlier decisions
             that arrive later are ignored. If the observation has no such entry, nothing is
@@ -96,7 +99,7 @@ class GPAgent(Saveable):
     takes_contexts: ClassVar[bool] = True
     engines: ClassVar[tuple[str, ...]] = ("auto", "state-space", "incremental")
     acquisition: ClassVar[type[Any]] = UCB
-    """Rule by which actions are chosen; it is created from a posterior and a generator."""
+    """Rule by which actions are chosen; it is created from a posterior and a random generator."""
     posterior: Posterior
 
     def __init__(
@@ -179,20 +182,22 @@ class GPAgent(Saveable):
 
         Until the scale of the rewards is known, the values are on the scale of the prior. Agents
         with contexts use the context of their last choice. For agents that forget, t should lie in
-        the present or the future. For a past t, decaying kernels with the state-space engine do not
-        smooth the belief by later rewards, and windows, blocks and discounts use the present
-        weights of the observations.
+        the present or the future. For a past t and a decaying kernel, the state-space engine
+        derives the belief only from its current state; this belief is less accurate than the exact
+        posterior. Agents with windows, blocks or discounts apply the current weights of the
+        observations, not the weights at time t.
 
         Args:
             t: Time.
-            actions: Arms, or box actions (q, d) in [-1, 1]; all arms if None.
+            actions: Arms, or points of a box as an array of shape (q, d) with values in [-1, 1];
+                all arms if None.
         """
         mean, variance = self.predict(t, self.coordinates.to_kernel(actions))
         scale = self.scale or Normaliser()
         return scale.backward(mean), scale.scale * np.sqrt(variance)
 
     def start(self) -> None:
-        """Start without observations."""
+        """Create the posterior, without observations."""
         self.posterior = self.new_posterior()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
@@ -228,7 +233,10 @@ class GPAgent(Saveable):
         self.posterior.observe(action, t, y)
 
     def visit(self, action: Any, t: float) -> None:
-        """Learn only the place of an action, while the scale of the rewards is unknown."""
+        """Observe 0 instead of a reward of unknown scale.
+
+        The posterior mean remains 0, and only the posterior variance decreases.
+        """
         self.learn(action, t, 0.0)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
@@ -236,7 +244,7 @@ class GPAgent(Saveable):
         return self._view.predict(t, actions)
 
     def rebuild(self) -> None:
-        """Create the view and the acquisition rule of the current posterior."""
+        """Create the view of the current posterior, and the acquisition rule that uses the view."""
         self._view = self.coordinates.view(self.posterior)
         self._rule = self.acquisition(self._view, self._rng)
 

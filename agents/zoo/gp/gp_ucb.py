@@ -11,7 +11,7 @@ from agents.zoo.gp.gp_agent import GPAgent
 
 
 class GPUCB(GPAgent):
-    """GP-UCB: upper confidence bounds of a Gaussian process over the actions, which ignores time.
+    """GP-UCB: upper confidence bounds of a Gaussian process over the actions; time is ignored.
 
     Pseudo-code::
 

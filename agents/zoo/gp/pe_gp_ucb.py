@@ -35,7 +35,8 @@ class PEGPUCB(GPAgent):
             if |E_u| > B_u + sqrt(S_u b_t) (noise deviation):  U <- U without u
 
     Here b_t = 2 log(|U| pi^2 t^2 / (3 delta)). By the union bound, the true period is eliminated
-    with a probability of at most delta, split equally between the function and the noise.
+    with a probability of at most delta. Half of delta covers the uncertainty of the function, and
+    the other half covers the noise.
 
     Reference: [@ziomek2025time] (first published as arXiv 2402.01632), where the candidates can be
     any set of priors.
@@ -46,10 +47,10 @@ class PEGPUCB(GPAgent):
     Deviations from the paper: actions are chosen with ``beta_t``, the schedule of
     [@cai2021periodic], which is separate from b_t. If b_t were this schedule, which starts at 0,
     all candidates would be eliminated within a step or two. The last remaining candidate is never
-    eliminated. The default candidates are 1/2, 2/3, 1, 3/2 and 2 times the problem's main period,
-    as for a period that is known within a factor of two. A late reward is compared with the
+    eliminated. The default candidates are 1/2, 2/3, 1, 3/2 and 2 times the problem's main period.
+    They suit a period that is known up to a factor of two. A late reward is compared with the
     prediction at the time of its arrival. In a box, the bounds of the candidates are compared on a
-    grid, and only the highest bound is maximised further.
+    grid, and only the bound of the best candidate is maximised further.
 
     Args:
         periods: Candidate periods in steps.
@@ -84,7 +85,7 @@ class PEGPUCB(GPAgent):
         return [self.candidates[i] for i in np.flatnonzero(self.alive)]
 
     def start(self) -> None:
-        """Start with all candidates, without observations."""
+        """Create a posterior without observations for every candidate."""
         kernels = [with_period(self.kernel, period) for period in self.candidates]
         self._posteriors = [self.new_posterior(kernel) for kernel in kernels]
         self.alive = np.ones(len(self.candidates), dtype=bool)
@@ -107,11 +108,11 @@ class PEGPUCB(GPAgent):
         return self._rules[self._current].choose(t, beta)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return mean and variance for the candidate that decided last."""
+        """Return the mean and variance of the candidate that decided last."""
         return self.posterior.predict(t, actions)
 
     def visit(self, action: Any, t: float) -> None:
-        """Let all candidates learn the place of an action, without testing any of them."""
+        """Let all remaining candidates observe 0 instead of a reward of unknown scale."""
         self._learn(action, t, 0.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:

@@ -21,7 +21,7 @@ class PeriodSetting:
     """Known period, or range in which the period is searched for.
 
     Attributes:
-        value: Period from the setting or the problem; None if neither is known.
+        value: Period from the setting or the problem; None if neither states a period.
         relied_on: True if this period is assumed to be correct, False if the period is searched
             for.
         low: Shortest candidate period.
@@ -56,7 +56,7 @@ def parse_period(problem: Problem, period: float | str | None) -> PeriodSetting:
 
 
 def _words(period: str) -> tuple[str, list[float]]:
-    """Return the word and the numbers of a setting; raise an error if they are invalid."""
+    """Return the keyword, "auto" or "about", and the checked numbers of a ``period`` setting."""
     kind, *texts = period.split(":")
     if (kind, len(texts)) not in (("auto", 0), ("auto", 2), ("about", 1)):
         raise _wrong("must be a number, auto, auto:LOW:HIGH or about:TAU", period)
@@ -104,9 +104,9 @@ class PeriodicGPUCB(GPAgent):
             hint TAU. The default bounds are 5 steps and a quarter of the horizon, but the upper
             bound is at least 20 and at most 200 steps. With a hint, the prior probability is one
             third for exactly TAU, one third for periods near TAU, and one third spread over the
-            whole range. "auto" uses the problem's main season, if it has one, as a hint. By
-            default, the main season is assumed to be correct, and the period is learned if the
-            problem has no season.
+            whole range. "auto" uses the period of the problem's main season, if the problem has a
+            season, as a hint. By default, the period of the main season is assumed to be correct;
+            if the problem has no season, the period is learned.
         time_length_scale: Length-scale l of the periodic kernel. The default is that of the paper;
             1 suits worlds that change visibly within a season.
         common: Arguments of every GP agent, see :class:`GPAgent`.

@@ -26,7 +26,7 @@ MIN_NOISE_VARIANCE = 1e-6
 
 
 def memory_of(problem: Problem, variation: float) -> float:
-    """Return the memory in steps, sqrt(T / P), for a total variation P over T steps."""
+    """Return sqrt(T / P), an agent's memory in steps, for a total variation P over T steps."""
     return math.sqrt(problem.likely_horizon / positive("variation", variation))
 
 
@@ -52,10 +52,10 @@ def main_period(problem: Problem, period: float | None, *, setting: str = "perio
 
 
 def longest_period(problem: Problem, max_period: int | None, *, most: int) -> int:
-    """Return the setting, which must not exceed ``most``, or a default.
+    """Return the setting ``max_period``, or a default if it is None.
 
-    The default is the problem's main period, rounded up, or 24 if it is unknown, and at most
-    ``most``.
+    The default is the problem's main period, rounded up, or 24 if this period is unknown. A setting
+    above ``most`` is an error; a default above ``most`` is reduced to ``most``.
     """
     if max_period is not None and (not isinstance(max_period, int) or not 1 <= max_period <= most):
         raise ValueError(f"max_period must be a whole number in [1, {most}], got {max_period!r}")

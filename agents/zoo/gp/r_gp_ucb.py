@@ -25,7 +25,7 @@ class RGPUCB(GPAgent):
     Reference: [@bogunovic2016time]. By default, a block has 15 steps, as in [@cai2021periodic].
     With ``block_size=formula``, the length of a block is N = ceil(min{T, 12 eps^(-1/4)}), as chosen
     in [@bogunovic2016time], where eps^(-1/4) is the rate for the squared exponential kernel and 12
-    is the constant.
+    is the constant factor.
 
     Deviations from the paper: the exploration schedule is that of [@cai2021periodic], and
     ``beta_t`` continues across blocks. The warm start belongs to the first block and is forgotten

@@ -37,9 +37,9 @@ class SeasonsGPUCB(GPAgent):
     [@duvenaud2011additive] for kernels of all orders; [@hoeting1999bayesian] for "auto".
 
     Deviations from the paper: the paper does not combine kernels. The kernel "any", multiplied out,
-    is the mean of the products of all subsets of the seasons, including the empty product. With a
-    day and a week, it contains a daily pattern, a weekly pattern, a daily pattern that differs
-    between weekdays, and a constant part.
+    is a mean of products. There is one product for each subset of the seasons; the product for the
+    empty subset is 1. With a day and a week, the kernel contains a daily pattern, a weekly pattern,
+    a daily pattern that differs between weekdays, and a constant part.
 
     Args:
         periods: Periods in steps, the main period first; by default those of the problem.

@@ -16,7 +16,10 @@ from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import main_period
 
 DECAYS = (0.0, 0.003, 0.01, 0.03, 0.1)
-"""Forgetting rates: 0 forgets nothing; the others halve the correlation in 461 to 13 steps."""
+"""Forgetting rates.
+
+With the rate 0, nothing is forgotten. The other rates halve the correlation in 461 to 13 steps.
+"""
 
 
 class SwitchingGPUCB(GPAgent):
@@ -38,7 +41,8 @@ class SwitchingGPUCB(GPAgent):
     Here, every rate of a grid is a candidate, with the season and without the season. The prior
     probability that nothing is forgotten equals the prior probability that something is forgotten.
 
-    The belief about a past t is not smoothed by later rewards, see :meth:`GPAgent.belief`.
+    For a past t, the state-space engine does not compute the exact posterior, see
+    :meth:`GPAgent.belief`.
 
     Args:
         period: Period tau in steps; by default that of the problem's main season.
@@ -68,7 +72,7 @@ class SwitchingGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations, with all rates, each with and without the season."""
+        """Create a mixture, without observations, over all rates, with and without the season."""
         kernels = [
             drifting(kernel, eps)
             for kernel in (self.kernel, seasonless(self.kernel))
@@ -79,7 +83,7 @@ class SwitchingGPUCB(GPAgent):
         self.posterior = self.new_mixture(kernels, np.tile(share, 2))
 
     def decay_belief(self) -> tuple[Array, Array]:
-        """Return the forgetting rates and their probabilities with (row 0) and without a season."""
+        """Return the rates, and their probabilities with a season (row 0) and without (row 1)."""
         return np.array(self._decays), self.posterior.weights.reshape(2, -1)
 
 

@@ -1,4 +1,4 @@
-"""Fits of hyper-parameters by evidence, to a warm start or to random actions in other worlds."""
+"""Fits of hyper-parameters to a warm start, or to rewards of random actions in other worlds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def fit_warm_start(agent: GPAgent) -> Fit:
     past = problem.warm_start
     if past is None or coordinates.have_contexts or not np.isfinite(past.reward).any():
         raise ValueError(
-            "fit_warm_start needs a warm start with a known reward, and an agent without contexts"
+            "fit_warm_start needs a warm start with at least one reward that is not missing, "
+            "and an agent without context_length_scale"
         )
     known = np.isfinite(past.reward)
     taken = np.array([coordinates.of(problem.checked(action)) for action in past.action[known]])
@@ -63,7 +64,7 @@ def fit_worlds(
 
 
 def unpacked(kernel: Kernel, learned: Mapping[str, NDArray[Any]]) -> Fit:
-    """Return the template with the values from ``fit_worlds``; the evidence of the fit is NaN."""
+    """Return a fit of the kernel with the values from ``fit_worlds``; its evidence is NaN."""
     fitted = put(kernel, free_parameters(kernel), learned["kernel"])
     normaliser = Normaliser(*learned["scale"].tolist())
     return Fit(fitted, float(learned["noise_variance"]), normaliser, math.nan)

@@ -27,7 +27,8 @@ class TVGPUCB(GPAgent):
     takes eps "from the pre-trained model" but does not report its value. The default here, 0.03, is
     our choice: the correlation in time falls to one half after about 45 steps.
 
-    The belief about a past t is not smoothed by later rewards, see :meth:`GPAgent.belief`.
+    For a past t, the state-space engine does not compute the exact posterior, see
+    :meth:`GPAgent.belief`.
 
     Args:
         eps: Rate of change in (0, 1); ``fit_warm_start=true`` fits the rate to the warm start.

@@ -13,7 +13,7 @@ from agents.gp import Decay, Incremental, Kernel, Posterior, Prediction, StateSp
 from agents.zoo.gp.gp_agent import GPAgent
 
 STEADY = Decay(1.0 - math.exp(-1.0))
-"""Kernel exp(-|u - v| / 2) of the stationary process in logarithmic time."""
+"""Kernel exp(-|u - v| / 2) of the stationary process, as a function of u = log(1 + q t)."""
 
 
 class UITVBO(GPAgent):
@@ -40,10 +40,11 @@ class UITVBO(GPAgent):
     convex, is left out, because mean rewards need not be convex here. The local approximation of
     old data is also left out. The exploration schedule is that of [@cai2021periodic]. Time is
     measured from the first decision of the warm start, or from 0 without a warm start.
-    ``fit_warm_start`` fits the forgetting rate eps of TV-GP-UCB and uses it as q, because each step
-    of TV-GP-UCB has variance eps.
+    ``fit_warm_start`` fits the forgetting rate eps of TV-GP-UCB and uses it as q, because the
+    change in one step of TV-GP-UCB has variance eps.
 
-    The belief about a past t is not smoothed by later rewards, see :meth:`GPAgent.belief`.
+    For a past t, the state-space engine does not compute the exact posterior, see
+    :meth:`GPAgent.belief`.
 
     Args:
         forgetting: Rate q in (0, 1): the variance of the change in one step, as a share of the
@@ -63,13 +64,13 @@ class UITVBO(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations, with the value of q in the kernel."""
+        """Start without observations, and read q from the kernel."""
         (term,) = self.kernel.terms
         (self._rate,) = (clock.eps for clock in term.clocks if isinstance(clock, Decay))
         super().start()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """Return a posterior of the stationary process, in logarithmic time."""
+        """Return a posterior of the stationary process as a function of u = log(1 + q t)."""
         (term,) = (kernel or self.kernel).terms
         return super().new_posterior(Sum((replace(term, clocks=(STEADY,)),)))
 
@@ -78,7 +79,7 @@ class UITVBO(GPAgent):
         return super().choose(self._logarithmic(t), beta)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Learn from a reward, in the unit of the stationary process."""
+        """Learn from a reward, converted to the unit of the stationary process."""
         u = self._logarithmic(t)
         self.posterior.observe(action, u, y * math.exp(-u / 2), math.exp(u))
 

@@ -28,7 +28,7 @@ CLOCKS = ("se", "decay", "periodic", "quasi-periodic")
 MIN_KEPT = 2
 """Minimum number of stored observations, as in the authors' code."""
 LINE_POINTS, BOX_POINTS = 64, 256
-"""Number of actions of a box that represent it in the relevance, for d = 1 and for d > 1."""
+"""Number of points that represent a box when relevance is computed, for d = 1 and for d > 1."""
 
 
 class WDBO(GPAgent):
@@ -51,13 +51,14 @@ class WDBO(GPAgent):
     Reference: [@bardou2024too]. The order of the steps is that of the authors' package
     wdbo-algo 1.0.7.
 
-    Recommended parameters: alpha = 1/4 (Section 5.1, and the package), and 15 observations before
-    the first is dropped (the package). The smooth kernels of the paper correspond to
+    Recommended parameters: alpha = 1/4 (in Section 5.1 and in the package), and 15 observations
+    before any is dropped (in the package). The smooth kernels of the paper correspond to
     ``time_kernel="se"``.
 
     Deviations from the paper:
-        1. Relevance is a sum over the available actions and future times, which is possible for
-           any kernel of this package. The paper uses a closed-form integral over all of space.
+        1. Relevance is a sum over the available actions and future times. This sum can be computed
+           for any kernel of this package. The paper uses a closed-form integral over the whole
+           space.
         2. For a purely periodic kernel, the future and l_T are one period. Observations then do not
            age, and only redundant observations are dropped.
         3. Hyper-parameters are fixed, or fitted once to the warm start. They are not fitted again
@@ -65,7 +66,8 @@ class WDBO(GPAgent):
         4. The exploration schedule is that of [@cai2021periodic].
 
     Args:
-        alpha: Growth of the budget per l_T; with a larger alpha, more observations are dropped.
+        alpha: Relative growth of the budget in l_T steps; with a larger alpha, more observations
+            are dropped.
         first: Minimum number of observations before any is dropped.
         time_kernel: "se", "decay", "periodic", or "quasi-periodic" (the product of the periodic
             kernel and the decay).

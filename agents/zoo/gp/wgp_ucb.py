@@ -34,7 +34,7 @@ class WGPUCB(GPAgent):
             a_t <- argmax_a mu(a) + sqrt(beta_t) sigma(a)
             observe y_t
 
-    Reference: [@deng2022weighted]. The paper has weights gamma^(-s), which grow with s, and a
+    Reference: [@deng2022weighted]. The paper uses weights gamma^(-s), which grow with s, and a
     regulariser that grows with the weights. This is equivalent to noise that grows with the age of
     a reward. The newest reward has the noise variance sigma^2.
 
@@ -76,12 +76,12 @@ class WGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=Constant(), **common)
 
     def start(self) -> None:
-        """Start without observations, before the first time."""
+        """Start without observations, and reset the time at which a reward has weight 1."""
         self._now = -math.inf  # time at which a reward has weight 1
         super().start()
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """Return a state-space posterior if possible, since its discounts have a constant cost."""
+        """Return a state-space posterior if possible, because it discounts at constant cost."""
         if self._engine == "auto":
             with suppress(RankError):
                 parts = (kernel or self.kernel, self.coordinates.actions, self.noise_variance)
@@ -93,7 +93,7 @@ class WGPUCB(GPAgent):
         self._grow_older(t - 1.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Learn from a reward, which is already discounted if it is late."""
+        """Learn from a reward; the weight of a late reward is discounted by its age."""
         self._grow_older(t)
         weight = self.gamma ** (self._now - t)
         if weight > SPENT:

@@ -28,8 +28,8 @@ class Bob(SWLinUCB):
     Deviations from the paper: as for ``sw-linucb``, the features of an arm are a constant and the
     coordinates of the arm, which are centred and scaled into the unit ball. Arms without
     coordinates have unit vectors as features. A box is discretised to ``box_arms`` points. A
-    missing reward leaves a gap in the window. R and sigma are in units of half the width of the
-    interval of rewards. A reward that arrives after its block has ended is ignored. With many
+    missing reward leaves a gap in the window. R and sigma are in units of half the width of
+    ``RewardScale.interval``. A reward that arrives after its block has ended is ignored. With many
     features and short runs, H exceeds T. The run is then a single block, and its window is chosen
     at random.
 
@@ -62,7 +62,7 @@ class Bob(SWLinUCB):
         return super().choose(t, observation)
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Learn from a reward of the current block."""
+        """Learn from a reward if its decision was made in the current block."""
         if int(t // self.block_size) == self._block:
             super().learn(arm, reward, t)
             self._total += reward

@@ -22,9 +22,10 @@ class DLinUCB(LinearAgent):
         a_t <- argmax_a x_a' theta + (beta + sqrt(lam) S) sqrt(x_a' V^-1 W V^-1 x_a)
 
     Reference: [@russac2019weighted], Algorithm 1. The paper recommends
-    gamma = 1 - (B / (d T))^(2/3) with the total variation B of theta. The authors' experiments
-    (their notebook) have lam = 0.1, S = 1 and delta = 0.01. B is not known to the agent; the
-    default is 1, as for the window of [@cheung2019learning].
+    gamma = 1 - (B / (d T))^(2/3) with the total variation B of theta. In their experiments, the
+    authors use lam = 0.1, S = 1 and delta = 0.01 (according to their notebook). The agent does not
+    know B. The default is B = 1, as in the window that [@cheung2019learning] recommends for
+    unknown B.
 
     Deviations from the paper: worlds have coordinates instead of features, so the features of an
     arm are a constant and the coordinates of the arm, which are centred and scaled into the unit

@@ -16,7 +16,7 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class Slave:
-    """Linear model with its record: 1 for each reward outside the confidence bound, else 0."""
+    """Linear model and its record: for each reward, 1 if it was outside the bounds, otherwise 0."""
 
     def __init__(self, ridge: Ridge) -> None:
         self.ridge, self.failed = ridge, np.zeros(0)
@@ -42,27 +42,27 @@ class DLinUCBPool(LinearAgent):
 
     Reference: [@wu2018learning], Algorithm 1, with eps = sqrt 2 sigma erfinv(1 - delta_1). The
     recommended values are tau = 200, delta_1 = delta_2 = 0.01, delta_1' = 0.002, lam = 0.1, and
-    b = 1/2 for a slave without a record. The rules and these values are those of the port of the
-    authors' code in [@russac2019weighted]; the values were not checked against the text of the
+    b = 1/2 for a slave without a record. The rules and these values are taken from the port of the
+    authors' code by [@russac2019weighted]. The values were not checked against the text of the
     paper.
 
-    Deviations from the paper: the text of the paper was not available. This agent is therefore
+    Deviations from the paper: the text of the paper was not available. This agent was therefore
     compared with the port and with the authors' code (NonstationaryBanditLib). The features of an
     arm are a constant and the coordinates of the arm, which are centred and scaled into the unit
     ball. Arms without coordinates have unit vectors as features. A box is discretised to
     ``box_arms`` points. The radius of a slave depends on the number of rewards from which the slave
-    has learned, as in the authors' code. The port adds the time at which the slave was created, so
-    later slaves have wider bounds in the port. Wherever else the port and the authors' code differ,
-    this agent follows the port. The authors' code uses the radius only to judge slaves, and chooses
-    arms with a constant width (0.6 in its simulation, with tau = 100). In that code, the radius
-    contains d log((lam + n) / (0.01 lam)) for n rewards, eps contains sigma^2 instead of sigma, and
-    a record has one additional trial without failure. The default of delta_2 is 0.1 in that code,
-    and a slave is kept if its badness equals a bound.
+    has learned, as in the authors' code. The port adds to this number the time at which the slave
+    was created, so later slaves have wider bounds in the port. Wherever else the port and the
+    authors' code differ, this agent follows the port. The authors' code uses the radius only to
+    judge slaves, and chooses arms with a constant width (0.6 in its simulation, with tau = 100). In
+    that code, the radius contains d log((lam + n) / (0.01 lam)) for n rewards, eps contains sigma^2
+    instead of sigma, and a record has one additional trial without failure. The default of delta_2
+    is 0.1 in that code, and a slave is kept if its badness e equals the limit b + delta_1.
 
     Args:
         record: Length tau of a record.
         delta: Constant delta_1 of the rules; a confidence bound may fail with this probability.
-        delta_badness: Constant delta_2 of the radius of the badness.
+        delta_badness: Constant delta_2 in the formula of b, the radius of the badness.
         tolerance: Constant delta_1' of the rule that adds a slave.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """
@@ -95,7 +95,7 @@ class DLinUCBPool(LinearAgent):
         return Slave(self.new_ridge())
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the choice of the slave with the smallest lower bound of its badness."""
+        """Return the choice of the slave whose badness has the smallest lower confidence bound."""
         records = [slave.badness(self._delta_2) for slave in self.slaves]
         hope = math.sqrt(math.log(self._record))
         best = min(range(len(records)), key=lambda i: records[i][0] - hope * records[i][1])

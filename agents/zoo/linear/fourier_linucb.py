@@ -15,7 +15,7 @@ from agents.zoo.linear.seasonal_agent import SeasonFeatures
 
 
 class FourierLinUCB(LinearAgent):
-    """LinUCB with a model for every arm and the theorem's width, on harmonics of the season.
+    """LinUCB with a model for every arm and widths from theory, on harmonics of the season.
 
     Pseudo-code::
 
@@ -28,15 +28,16 @@ class FourierLinUCB(LinearAgent):
     for the radius. The values lam = 1 and S = 1 are usual, and delta is 1 / T. The agent ``linucb``
     has the narrow, constant width that is usual in practice.
 
-    Deviations from the paper: this agent is not one of the paper's methods. It is a baseline that
-    shows the value of smoothness over time without smoothness over actions. The default of three
-    harmonics is our choice: three harmonics contain more than 99 % of the variance of a periodic
-    kernel of length-scale 1. All seasons of the problem have harmonics in z, without products of
-    harmonics. A box is discretised to ``box_arms`` points.
+    Deviations from the paper: this agent is not one of the methods of [@cai2021periodic]. It is a
+    baseline that shows the value of smoothness over time without smoothness over actions. The
+    default of three harmonics is our choice: three harmonics contain more than 99 % of the variance
+    of a periodic kernel of length-scale 1. If the problem has several seasons, z contains the
+    harmonics of each season, but no products of harmonics. A box is discretised to ``box_arms``
+    points.
 
     Args:
         period: Period tau in steps; by default, all seasons of the problem are used.
-        harmonics: Number H of harmonics; a season of less than 2 H + 1 steps has fewer.
+        harmonics: Number H of harmonics; a season of fewer than 2 H + 1 steps has fewer harmonics.
         regulariser: Penalty lam.
         common: Arguments of every linear agent, see :class:`LinearAgent`.
     """

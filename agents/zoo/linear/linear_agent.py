@@ -1,4 +1,4 @@
-"""Base of agents whose mean reward is linear in features of the arms."""
+"""Base of agents that model the mean reward as linear in features of the arms."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:
     """Return the features of the arms, one row of norm at most 1 for each arm.
 
     The coordinates z (``action_features``, or the points of a box) are centred and scaled into the
-    unit ball. A constant is put before them: x = (1, z) / sqrt 2. Arms without coordinates have
-    unit vectors as features.
+    unit ball. A constant is added as the first feature: x = (1, z) / sqrt 2. Arms without
+    coordinates have unit vectors as features.
     """
     if problem.n_actions is not None and problem.action_features is None:
         return np.eye(len(arms))
@@ -34,7 +34,7 @@ def arm_features(problem: Problem, arms: NDArray[Any]) -> Array:
 
 
 class LinearAgent(ArmAgent):
-    """Base of the linear agents, with the features, the scale of rewards and confidence bounds.
+    """Base of the linear agents: features, centring of the rewards, and confidence bounds.
 
     Pseudo-code::
 
@@ -42,23 +42,23 @@ class LinearAgent(ArmAgent):
         theta <- ridge regression of the rewards on the features of what was chosen
         bound_a <- x_a' theta + width radius |x_a|,  radius = sigma (...) + sqrt(lam) S
 
-    The papers assume |theta' x| <= S = 1 and a known sigma. Here, rewards are measured from the
-    middle of ``RewardScale.interval``, and S is in units of half the width of this interval.
-    Choices therefore do not depend on the unit of the rewards.
+    The papers assume |theta' x| <= S = 1 and a known sigma. Here, the middle of
+    ``RewardScale.interval`` is subtracted from every reward, and S is in units of half the width of
+    this interval. Choices therefore do not depend on the unit of the rewards.
 
     Args:
-        regulariser: Penalty lam; the default 0.1 is that of the experiments of
+        regulariser: Penalty lam; the default 0.1 is the value in the experiments of
             [@russac2019weighted].
         bound: Bound S on the norm of theta.
-        width: Factor of the radius when arms are compared. The proofs have 1; a smaller factor
-            explores less.
+        width: Factor by which the radius is multiplied when arms are compared. The proofs assume a
+            factor of 1; with a smaller factor, the agent explores less.
         delta: Probability with which a confidence bound may fail; by default 1 / T for the horizon
             T.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
     longest = 1.0
-    """Largest norm of the features."""
+    """Largest norm of a feature vector."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class LinearAgent(ArmAgent):
 
     @property
     def middle(self) -> float:
-        """Middle of the interval of rewards, from which rewards are measured."""
+        """Middle of the interval of rewards, which is subtracted from every reward."""
         return sum(self.scale.interval) / 2.0
 
     @property
@@ -102,7 +102,7 @@ class LinearAgent(ArmAgent):
         return math.sqrt(self.lam) * self.bound * (high - low) / 2.0
 
     def radius(self, ridge: Ridge) -> float:
-        """Return the radius of the confidence ellipsoid around a regression."""
+        """Return the radius of the confidence ellipsoid around the coefficients of a regression."""
         return self.scale.sigma * self.noise_radius(ridge) + self.penalty
 
     def noise_radius(self, ridge: Ridge) -> float:

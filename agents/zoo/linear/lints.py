@@ -20,13 +20,13 @@ class LinTS(SeasonalAgent):
     Reference: [@agrawal2013thompson], Algorithm 1, with a model for each arm and alpha = 1, as in
     the library MABWiser.
 
-    Deviations from the paper: the paper's alpha = R sqrt(9 d log(t / delta)) is for the proof. The
+    Deviations from the paper: for its proof, the paper uses alpha = R sqrt(9 d log(t / delta)). The
     paper has one theta for all arms; here, every arm has a separate theta. Only z_t' beta_a is
-    drawn, from N(z_t' theta_a, alpha^2 z_t' V_a^-1 z_t), which is equivalent and needs one random
-    number per arm. All seasons of the problem have harmonics in z, without products of harmonics.
-    Rewards are standardised when they arrive, by the mean and the standard deviation of the rewards
-    so far, or by those of the problem if they are known. A box is discretised to ``box_arms``
-    points.
+    drawn, from N(z_t' theta_a, alpha^2 z_t' V_a^-1 z_t). This is equivalent, and needs only one
+    random number per arm. If the problem has several seasons, z contains the harmonics of each
+    season, but no products of harmonics. Rewards are standardised when they arrive, with the mean
+    and the standard deviation that the problem states or, if these are unknown, with those of the
+    rewards so far. A box is discretised to ``box_arms`` points.
 
     Args:
         common: Arguments of every agent with harmonics, see :class:`SeasonalAgent`.
@@ -35,5 +35,5 @@ class LinTS(SeasonalAgent):
     name = "lints"
 
     def scores(self, mean: Array, deviation: Array) -> Array:
-        """Return a draw for every arm."""
+        """Return a random draw of every arm's mean reward from its posterior."""
         return mean + self.width * deviation * self._rng.standard_normal(self.n_arms)

@@ -22,22 +22,23 @@ class LinUCB(SeasonalAgent):
         a_t <- argmax_a z_t' theta_a + alpha sqrt(noise + z_t' V_a^-1 z_t)
         first ten rewards at random, unless the reward scale is known; ties at random
 
-    Reference: [@li2010contextual], Algorithm 1 (disjoint models, lam = 1). With its default
-    settings, this agent equals ``bandit.LinUCBDisjoint`` of the library river with the defaults of
-    that library, alpha = 1 and noise = 1, on standardised rewards. The agent ``fourier-linucb`` has
-    the width of a theorem instead.
+    Reference: [@li2010contextual], Algorithm 1 (disjoint models, lam = 1). With the default
+    settings (width alpha = 1 and noise = 1), this agent is equivalent to ``bandit.LinUCBDisjoint``
+    from the library river with the defaults of that library, applied to standardised rewards. The
+    agent ``fourier-linucb`` uses widths from theory instead.
 
-    Deviations from the paper: the paper's width is that of the mean, alpha sqrt(z' V^-1 z), as in
-    the library MABWiser. The setting noise = 0 gives this width. The default here is the width of a
-    reward, which explores less when little is left to learn. The paper's
-    alpha = 1 + sqrt(log(2 / delta) / 2) is at least 1.58; both libraries have the default 1. All
-    seasons of the problem have harmonics in z, without products of harmonics. Rewards are
-    standardised when they arrive, by the mean and the standard deviation of the rewards so far, or
-    by those of the problem if they are known. A box is discretised to ``box_arms`` points.
+    Deviations from the paper: in the paper and in the library MABWiser, the width is that of the
+    mean, alpha sqrt(z' V^-1 z). The setting noise = 0 selects this width. By default, the width
+    here is that of a single reward, so the agent explores less when little is left to learn. The
+    paper's alpha = 1 + sqrt(log(2 / delta) / 2) is at least 1.58; both libraries use alpha = 1 by
+    default. If the problem has several seasons, z contains the harmonics of each season, but no
+    products of harmonics. Rewards are standardised when they arrive, with the mean and the standard
+    deviation that the problem states or, if these are unknown, with those of the rewards so far. A
+    box is discretised to ``box_arms`` points.
 
     Args:
-        noise: Variance of a reward around its mean in the width, in units of the variance of
-            rewards.
+        noise: Term ``noise`` in the width: the variance of a reward around its mean, in units of
+            the variance of all rewards.
         common: Arguments of every agent with harmonics, see :class:`SeasonalAgent`.
     """
 

@@ -33,11 +33,11 @@ class ModelReuseUCB(LinearAgent):
     Deviations from the paper: the full text of the paper was not available; the pseudo-code follows
     its abstract and a summary. The test for a change, its window (20 rewards), its level (0.001 for
     each reward) and the test for reuse are ours. In these tests, variance = sigma^2
-    (1 + |x|^2) + lam S^2 |x|^2 bounds the error of ridge regression, so that the rate of false
-    alarms is at most ``level``. The number of stored models is not limited. The features of an arm
-    are a constant and the coordinates of the arm, which are centred and scaled into the unit ball.
-    Arms without coordinates have unit vectors as features. A box is discretised to ``box_arms``
-    points.
+    (1 + |x|^2) + lam S^2 |x|^2 bounds the expected squared error of a prediction by ridge
+    regression, so that the rate of false alarms is at most ``level``. The number of stored models
+    is not limited. The features of an arm are a constant and the coordinates of the arm, which are
+    centred and scaled into the unit ball. Arms without coordinates have unit vectors as features. A
+    box is discretised to ``box_arms`` points.
 
     Args:
         window: Number m of rewards in a test for a change.
@@ -67,7 +67,7 @@ class ModelReuseUCB(LinearAgent):
         super().start()
         self.base, self._past = self.new_ridge(), self.new_ridge()
         self.old: list[Ridge] = []
-        self._recent: list[tuple[float, float]] = []  # arm and reward; not in ``_past``
+        self._recent: list[tuple[float, float]] = []  # arm and reward; not yet learned by ``_past``
 
     def choose(self, t: float, observation: Array) -> int:
         """Return the choice of the base model."""

@@ -1,4 +1,4 @@
-"""Ridge regression with weights, for the agents whose rewards are linear in features."""
+"""Weighted ridge regression, for agents that model the mean reward as linear in features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Ridge:
     ``theta = V^-1 sum w x (y - centre)``. The deviation of a prediction is
     ``|x| = sqrt(x' V^-1 W V^-1 x)``, in units of the noise; if all weights are 1, it equals
     ``sqrt(x' V^-1 x)``. Only sums are stored, so the order of the observations does not matter.
-    ``V`` is factored (Cholesky) when it is needed after a change.
+    After a change, the Cholesky factor of ``V`` is computed only when it is needed.
 
     Args:
         dim: Number of features.
@@ -41,7 +41,7 @@ class Ridge:
         return len(self._gram)
 
     def add(self, x: Array, y: float, weight: float = 1.0) -> None:
-        """Add an observation; a negative weight removes one that was added with that weight."""
+        """Add an observation, or remove one by adding it again with the negative of its weight."""
         outer = np.outer(x, x)
         squared = weight * abs(weight)
         if self._gram2 is None and abs(weight) != 1.0:
@@ -65,13 +65,13 @@ class Ridge:
         self._factor = None
 
     def coefficients(self, centre: float = 0.0) -> Array:
-        """Return theta, for rewards measured from ``centre``."""
+        """Return theta for rewards from which ``centre`` is subtracted."""
         self._refresh()
         theta: Array = self._solved[:, 0] - centre * self._solved[:, 1]
         return theta
 
     def predict(self, x: Array, centre: float = 0.0) -> tuple[Array, Array]:
-        """Return mean rewards (including ``centre``) and deviations for features (n, d)."""
+        """Return mean rewards (including ``centre``) and deviations; ``x`` has shape (n, d)."""
         mean = centre + x @ self.coefficients(centre)
         solved = cho_solve(self._factor, x.T, check_finite=False)
         if self._gram2 is None:
@@ -82,7 +82,7 @@ class Ridge:
 
     def solved(self) -> tuple[Array, Array]:
         """Return V^-1, and its products with the sums of w x y and of w x, shape (d, 2)."""
-        # LAPACK is called directly, because SciPy's functions spend most of the time on checks.
+        # LAPACK is called directly, because SciPy's functions spend most of their time on checks.
         v = self._gram + self._lam * np.eye(self.dim)
         factor, _ = lapack.dpotrf(v, lower=1, clean=0)
         inverse: Array = lapack.dpotrs(factor, np.eye(self.dim), lower=1)[0]
@@ -97,9 +97,9 @@ class Ridge:
 
 
 def ellipsoid_radius(ridge: Ridge, *, lam: float, delta: float, longest: float = 1.0) -> float:
-    """Return the radius of the confidence ellipsoid in units of the noise, without the penalty.
+    """Return the part of the confidence radius that is due to the noise, in units of sigma.
 
-    The radius is sqrt(2 log(1 / delta) + d log(1 + L^2 sum w^2 / (lam d))), as in
+    The result is sqrt(2 log(1 / delta) + d log(1 + L^2 sum w^2 / (lam d))), as in
     [@abbasi2011improved] and, with weights, in Theorem 1 of [@russac2019weighted]. ``longest`` is
     L, the largest norm of a feature vector.
     """
@@ -108,12 +108,12 @@ def ellipsoid_radius(ridge: Ridge, *, lam: float, delta: float, longest: float =
 
 
 class RidgeTable:
-    """Predictions of many regressions by one matrix product, if a step changes only one of them.
+    """Predictions of many regressions by one matrix product, for steps that change one of them.
 
-    ``V_a^-1`` and the coefficients are stored for every arm. After a reward of an arm, they are
-    computed again from the sums of its :class:`Ridge`, so that round-off does not accumulate. Arms
-    without rewards have predictions that are equal to the last bit, so that ties among these arms
-    are recognised.
+    ``V_a^-1`` and the coefficients are stored for every arm. After a reward of an arm, the values
+    of this arm are computed again from the sums in its :class:`Ridge`, so that round-off does not
+    accumulate. Arms without rewards have predictions that are equal to the last bit, so that ties
+    among these arms are recognised.
 
     Args:
         ridges: One regression for each arm, all of the same dimension and with weights of 1.

@@ -1,4 +1,4 @@
-"""Base of linear bandits on harmonics of the season, as in common libraries."""
+"""Base of ``linucb`` and ``lints``, linear bandits on harmonics of the season."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class SeasonFeatures:
     """Features of a time: a constant, and cosines and sines of the harmonics of each season.
 
     The features are ``z_t = (1, a cos 2 pi k t / tau, a sin 2 pi k t / tau)`` for k = 1..H and each
-    tau. All cosines come before all sines. All seasons of the problem have harmonics, without
-    products of harmonics.
+    tau. All cosines come before all sines. If there are several seasons, the features include the
+    harmonics of each season, but no products of harmonics.
 
     Args:
         problem: Problem, which provides the seasons.
         period: Period tau in steps; None to use all seasons of the problem.
-        count: Number H of harmonics; a season of less than 2 H + 1 steps has fewer.
+        count: Number H of harmonics; a season of fewer than 2 H + 1 steps has fewer harmonics.
         amplitude: Amplitude a of the harmonics; with sqrt(2), the norm of z_t is sqrt(d) at all
             times.
     """
@@ -75,11 +75,11 @@ class SeasonalAgent(ArmAgent):
 
     Args:
         period: Period tau in steps; by default, all seasons of the problem are used.
-        harmonics: Number H of harmonics; a season of less than 2 H + 1 steps has fewer.
+        harmonics: Number H of harmonics; a season of fewer than 2 H + 1 steps has fewer harmonics.
         regulariser: Penalty lam.
         width: Width alpha of the exploration, in standard deviations of the rewards.
-        first_pulls: Number of rewards before arms are compared, if the scale of the rewards is
-            unknown.
+        first_pulls: Number of rewards of random arms before arms are compared, if the scale of the
+            rewards is unknown.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 

@@ -119,8 +119,8 @@ def load_window(
 ) -> tuple[tuple[int, ...], Array]:
     """Return the measurements of one magnitude on whole days.
 
-    By default, the stations are all those with measurements of this magnitude in the years of the
-    window.
+    If ``stations`` is None, these are all stations that have measurements of this magnitude in the
+    years of the window.
 
     Returns:
         Numbers of the stations, and their measurements, shape (hours, stations). Hour 0 is 00:00 of
@@ -157,7 +157,8 @@ def load_window(
             raise DataError(
                 "not-measured",
                 f"station {station} has no measurements of {magnitude_name(magnitude)} in the year "
-                f"of the window {window}: expected stations from {', '.join(map(str, measured))}",
+                f"of the window {window}: choose from the stations "
+                f"{', '.join(map(str, measured))}",
             )
     # The portal has at most two decimals: rounding removes the errors of single precision.
     return chosen, values[:, [list(STATIONS).index(s) for s in chosen]].round(3)
@@ -193,8 +194,8 @@ def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> 
     if len(stations) * len(numbers) > MAX_SERIES:
         raise DataError(
             "too-many-series",
-            f"{len(stations)} stations with {len(numbers)} magnitudes in {year} are more than "
-            f"{MAX_SERIES:,} series, the limit for Madrid: the files are damaged",
+            f"{year} must have at most {MAX_SERIES:,} series (stations x magnitudes), got "
+            f"{len(stations)} x {len(numbers)}: the files are damaged",
         )
     tables = {}
     for number in numbers:
@@ -268,7 +269,7 @@ def _path(year: int) -> Path:
 
 
 def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[int, Table]]:
-    """Return the description of a year and its tables of some magnitudes (None for all).
+    """Return the description of a year and the tables of the given magnitudes (None for all).
 
     Raises:
         DataError: If the file cannot be read.
@@ -277,11 +278,11 @@ def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
-                raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB when unpacked")
+                raise ValueError(f"the file has more than {MAX_BYTES >> 20} MiB when unpacked")
         with np.load(path, allow_pickle=False) as arrays:
             about = json.loads(bytes(arrays["about"]))
             if about.pop("format") != FORMAT or about["year"] != year:
-                raise ValueError(f"it does not have the format {FORMAT!r} and the year {year}")
+                raise ValueError(f"expected the format {FORMAT!r} and the year {year}")
             entry = YearEntry(**{**about, **{k: tuple(about[k]) for k in _TUPLES}})
             wanted = [m for m in entry.magnitudes if magnitudes is None or m in magnitudes]
             tables = {m: arrays[f"magnitude_{m}"] for m in wanted}

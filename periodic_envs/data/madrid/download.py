@@ -48,7 +48,8 @@ def download_year(
     Args:
         year: Year to download.
         address: Address of the zip file; None for the address in ``sources.toml``.
-        on_bytes: Callback that receives the number of bytes so far, and the total number or None.
+        on_bytes: Callback that receives the number of bytes so far, and the total number of bytes
+            or None if it is unknown.
 
     Raises:
         DataError: If the file cannot be downloaded, or has no measurements of the year.

@@ -13,7 +13,8 @@ from periodic_envs.data.errors import DataError
 from periodic_envs.data.madrid import cache
 from periodic_envs.data.madrid.portal import NotPortalError, parse
 
-# Limits on sizes. For comparison, a year of the portal has 13 MB in 12 files (36 with all formats).
+# Limits on sizes. For comparison, a year of the portal has 13 MB in 12 files, or 36 files with all
+# formats.
 MAX_BYTES = 64 * 2**20
 """Maximum size of a file, or of an unpacked member of a zip file."""
 MAX_UNZIPPED_BYTES = 512 * 2**20
@@ -145,8 +146,9 @@ def _members(path: Path) -> Iterator[Source]:
     if len(members) > MAX_MEMBERS or size > MAX_UNZIPPED_BYTES:
         raise DataError(
             "file-too-large",
-            f"{path.name} must have at most {MAX_MEMBERS:,} files with {MAX_UNZIPPED_BYTES >> 20} "
-            f"MiB when unpacked, got {len(members):,} files with {size / 2**20:,.0f} MiB",
+            f"{path.name} must contain at most {MAX_MEMBERS:,} files and "
+            f"{MAX_UNZIPPED_BYTES >> 20} MiB in total when unpacked, got {len(members):,} files "
+            f"and {size / 2**20:,.0f} MiB",
         )
     for member in members:
         if member.filename.casefold().endswith(TEXT_SUFFIXES):

@@ -40,7 +40,7 @@ _COPIES = 16
 
 
 def no_of_level(level: Array, saturation: Array) -> Array:
-    """Return the NO of a level: the solution of ``log NO + NO / saturation = level``."""
+    """Return the NO value of a level: the solution of ``log NO + NO / saturation = level``."""
     from scipy.special import wrightomega  # slow to import, and not always needed
 
     return np.asarray(saturation * wrightomega(level - np.log(saturation)))
@@ -132,7 +132,7 @@ class MadridSimulator:
         return hashlib.sha256(self.to_json("", decimals=12).encode()).hexdigest()
 
     def simulate(self, rng: np.random.Generator, *, start: datetime.date, days: int) -> Array:
-        """Draw NO at all stations, in whole ug/m3 and at least 1.
+        """Draw nitric-oxide (NO) values at all stations: whole numbers of ug/m3, at least 1.
 
         Args:
             rng: Generator of all random numbers.
@@ -170,7 +170,7 @@ class MadridSimulator:
         first_days: Sequence[int],
         days: int,
     ) -> Array:
-        """Draw NO from each generator, for ``days`` days of the calendar.
+        """Draw NO values for ``days`` days of the calendar, from each generator.
 
         Args:
             rngs: Generators of all random numbers, one for each draw.

@@ -62,8 +62,8 @@ STATIONS: dict[int, Station] = {
     )
 }
 
-# Names of magnitudes by the portal's numbers. The unit is ug/m3, but mg/m3 for CO and the
-# hydrocarbons (42 to 44).
+# Names of the magnitudes; the keys are the numbers of the portal. The unit is mg/m3 for CO and for
+# the hydrocarbons (42 to 44), and ug/m3 for all others.
 MAGNITUDES: dict[int, str] = {
     1: "SO2",
     6: "CO",
