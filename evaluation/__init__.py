@@ -10,7 +10,9 @@ def _require_our_agents() -> None:
     """Raise ``ImportError`` unless the package ``agents`` belongs to this distribution."""
     try:
         agents = import_module("agents")
-        problem = f"found another one at {getattr(agents, '__file__', 'an unknown location')}"
+        problem = (
+            f"found a different package at {getattr(agents, '__file__', 'an unknown location')}"
+        )
     except Exception as error:  # an unrelated package can raise any error when it is imported
         agents, problem = None, f"importing it failed: {error}"
     if getattr(agents, "DISTRIBUTION", None) != "periodic-gp":
@@ -32,7 +34,7 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, imported on first use so that workers start fast."""
+    """Return a public object, which is imported on first use so that workers start fast."""
     if name in _PLACES:
         return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'evaluation' has no attribute {name!r}")

@@ -96,7 +96,9 @@ class Dask:
         try:
             future.set_result(task.result())
         except KilledWorker:
-            future.set_result(Record(run.key, "its Dask workers died", sources=run.sources))
+            future.set_result(
+                Record(run.key, "the Dask workers of the run died repeatedly", sources=run.sources)
+            )
         except (CancelledError, asyncio.CancelledError, OSError):
             lost = SweepStoppedError(
                 "cluster-lost",

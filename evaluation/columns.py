@@ -1,7 +1,7 @@
 """Columns of the tables of results.
 
-DataFrames, text tables, ``--json``, the page and its CSV files are all built from ``COLUMNS``. To
-add a statistic, add an entry to ``COLUMNS``::
+DataFrames, text tables, the output of ``--json``, the page and its CSV files are all built from
+``COLUMNS``. To add a statistic, add an entry to ``COLUMNS``::
 
     Column(
         "median_regret",
@@ -50,12 +50,12 @@ SIMULATED = "simulated"
 
 @dataclass(frozen=True)
 class TableRuns:
-    """Runs of a table.
+    """Runs from which a table is computed.
 
     Attributes:
         results: All runs of the sweep.
         track: Track of the agents.
-        baseline: Row with which the others are compared, or None.
+        baseline: Agent or reference row with which the other rows are compared, or None.
     """
 
     results: Results
@@ -71,7 +71,7 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def regrets(self) -> dict[str, Array]:
-        """Total regrets of the runs of each row, by agent, then by reference."""
+        """Total regrets of the runs of each row: first the agents, then the references."""
         by_run = self.results.by_task[self.task]
         rows = [*self.results.agents(self.track), *REFERENCE_ROWS]
         return {agent: common_runs(by_run, [agent])[0] for agent in rows if agent in by_run}
@@ -90,7 +90,7 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def differences(self) -> dict[str, PairedDifference]:
-        """Regret of each row minus that of the baseline, for rows with common runs."""
+        """Regret of each row minus that of the baseline; rows without common runs are omitted."""
         if self.baseline not in self.regrets:
             return {}
         pairs = {a: self.common(a, self.baseline) for a in self.regrets if a != self.baseline}
@@ -140,7 +140,7 @@ class AllTasks(TableRuns):
         return bool(runs >= least_runs(tasks))
 
     def if_counted(self, interval: Interval) -> Interval:
-        """Return the interval of a rank or win rate, without bounds if runs are too few.
+        """Return the interval of a rank or win rate, without bounds if there are too few runs.
 
         With fewer than ``MIN_RUNS`` runs per task, so few resamples are distinct that the interval
         may have zero width.
@@ -154,25 +154,25 @@ class AllTasks(TableRuns):
 
 
 def least_runs(tasks: int) -> int:
-    """Return the number of runs per task required for an interval over several tasks."""
+    """Return the minimum number of runs per task for an interval over several tasks."""
     return 1 + math.ceil((MIN_RUNS - 1) / tasks)
 
 
 @dataclass(frozen=True)
 class Column:
-    """Column of the table of a task, of the overall table, or of both.
+    """Column of the task table, of the overall table, or of both.
 
     Attributes:
         key: Name of the column in DataFrames, JSON and CSV. The bounds of an interval have the
             names ``{key}_low`` and ``{key}_high``.
-        label: Heading of the column; ``{baseline}`` is replaced by the label of the baseline.
+        label: Heading of the column; ``{baseline}`` is replaced with the label of the baseline.
         description: Tooltip of the heading on the page.
         digits: Number of decimals.
         interval: True if the column has a 95 % interval.
-        task: Function that computes the value for a row of the table of a task.
+        task: Function that computes the value for a row of the task table.
         overall: Function that computes the value for a row of the overall table.
-        when: Tables that include the column: all tables, those of the track "pretrained", or those
-            with a baseline.
+        when: Tables that include the column: "always" for all tables, "pretrained" for tables of
+            this track, or "baseline" for tables with a baseline.
     """
 
     key: str
@@ -221,16 +221,16 @@ class Column:
 
 
 def columns_of(table: TableKind, *, track: str, baseline: str | None = None) -> list[Column]:
-    """Return the columns of a table, in order."""
+    """Return the columns of a table, in display order."""
     applying = {"always", track} | ({"baseline"} if baseline is not None else set())
     return [c for c in COLUMNS if getattr(c, table) is not None and c.when in applying]
 
 
 def page_columns(table: TableKind) -> list[Column]:
-    """Return the columns of a table of the page, without a baseline.
+    """Return the columns of a table on the page, which has no baseline.
 
-    Times are listed only in the overall table, in which the times that the maintainers of an
-    edition measured may replace them.
+    Times per step are listed only in the overall table. On the page of an edition, the times that
+    the maintainers measured replace the times of the runs, where they are available.
     """
     columns = columns_of(table, track="online")
     return [column for column in columns if table == "overall" or column.key != "ms_per_step"]
@@ -257,7 +257,8 @@ def simulated_tasks(results: Results) -> list[str]:
 
 def _normalised(runs: TaskRuns, agent: str) -> Interval:
     """Return the mean regret with its interval, relative to the regret of choosing at random."""
-    # The reference is averaged over the runs of this agent, since it may have finished more runs.
+    # The agent may have fewer finished runs than the reference for choosing at random, whose regret
+    # is therefore averaged only over the common runs.
     own, uniform = runs.common(agent, UNIFORM) if UNIFORM in runs.regrets else np.zeros((2, 0))
     if not own.size:
         return Interval(math.nan, math.nan, math.nan)
@@ -299,7 +300,7 @@ COLUMNS: list[Column] = [
     Column(
         "normalised",
         "Normalised regret",
-        "Regret if 0 is the oracle and 1 is choosing at random, with its 95 % interval",
+        "Regret, where 0 is the oracle and 1 is choosing at random, with its 95 % interval",
         digits=3,
         interval=True,
         task=_normalised,
@@ -331,7 +332,7 @@ COLUMNS: list[Column] = [
     Column(
         "interactions",
         "Interactions",
-        "Number of steps in a run and in training by the harness, without training elsewhere",
+        "Number of steps in a run and in training by the harness, excluding training elsewhere",
         digits=0,
         task=TaskRuns.interactions,
         when="pretrained",

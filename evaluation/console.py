@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evaluation.runner import Progress
 
 SECONDS_BETWEEN = {True: 0.25, False: 3.0}
-"""Seconds between two reports, on a screen (True) and in a log (False)."""
+"""Minimum seconds between two reports, on a screen (True) and in a log (False)."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -33,7 +33,7 @@ def say(text: str, *, error: bool = False) -> None:
 
 
 def say_prose(text: str) -> None:
-    """Print text, wrapped at the width of the terminal, or unwrapped without a terminal."""
+    """Print text, wrapped at the width of the terminal, or unwrapped if there is no terminal."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         width = shutil.get_terminal_size().columns
         wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)

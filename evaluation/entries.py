@@ -1,7 +1,7 @@
 """Agents of a protocol: conversion from Python objects, and checks before the first run.
 
-A class may declare the kind of actions that it supports. A class without a declaration is assumed
-to support both kinds::
+An agent is assumed to support both kinds of actions, arms and boxes. A class that supports only one
+kind declares it::
 
     class LinearPerArm:
         takes = "arms"  # or "box"
@@ -54,7 +54,7 @@ def entries_of(agents: Collection[AgentArgument]) -> list[Any]:
 
 
 def _table(agent: Any) -> dict[str, Any]:
-    """Return the table of an agent, labelled by the name of its class without the module."""
+    """Return the table of an agent; the default label omits the module of the agent's class."""
     table = dict(agent) if isinstance(agent, Mapping) else {"name": agent}
     made = table.get("name")
     if made is None or isinstance(made, str):
@@ -111,8 +111,8 @@ def checked_agents(protocol: Protocol, *, trusted: bool) -> Protocol:
 
     Args:
         protocol: Protocol with the agents and worlds.
-        trusted: If True, import and check third-party agents, too; otherwise their errors are
-            reported by their runs.
+        trusted: If True, third-party agents are imported and checked, too; otherwise, errors in
+            these agents are reported when the agents are run.
 
     Raises:
         ProtocolError: If an agent cannot be created or trained, or supports none of its worlds.
@@ -133,7 +133,7 @@ def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
     missing = [f"{method}()" for method in ("act", "update") if not hasattr(made, method)]
     if inspect.isclass(made) and missing:
         raise UnknownAgentError(
-            "not-an-agent", f"{name} is not an agent: its class lacks {' and '.join(missing)}"
+            "not-an-agent", f"{name} is not an agent: the class lacks {' and '.join(missing)}"
         )
     entry.spec.check_settings(settings_of(made))
     if entry.training_steps:
@@ -144,8 +144,8 @@ def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
         except TypeError:
             raise UnknownAgentError(
                 "wrong-signature",
-                f"{name} cannot be created: its class must define __init__(self, problem, rng), "
-                "with its settings as further parameters",
+                f"{name} cannot be created: the class must define __init__(self, problem, rng), "
+                "with the settings of the agent as additional parameters",
             ) from None
     worlds = [env.label for env in protocol.envs if entry.takes_part(env.label)]
     taken = tuple(label for label in worlds if accepts(name, protocol.setups[label]))
@@ -171,7 +171,7 @@ def taken_by(name: str) -> str | None:
     """Return the kind of actions that an agent supports, "arms" or "box"; None for both or unknown.
 
     Raises:
-        ProtocolError: If the class of the agent declares a different value.
+        ProtocolError: If the attribute ``takes`` of the agent has a different value.
     """
     try:
         takes = getattr(find_class(name), "takes", None)

@@ -6,7 +6,7 @@ from agents.errors import CodedError
 class UserError(CodedError):
     """Raised for a fault that the user can fix.
 
-    The message is one sentence. Commands print it without a traceback.
+    The message is one sentence. Commands print the message without a traceback.
     """
 
 

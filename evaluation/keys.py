@@ -4,8 +4,8 @@ A result depends on the world with its arguments and data, the agent with its se
 the training, and the code: this package, NumPy and SciPy, the libraries that a built-in agent
 declares, and the files of a third-party agent or world (its entire top-level package, or the single
 file). All files of ``agents`` and ``periodic_envs`` are included, so local edits in a checkout
-change the keys. Versions of other libraries are not included, nor are modules that a single file
-or a notebook imports.
+change the keys. Versions of other libraries are not included. If an agent or a world is defined in
+a single file or in a notebook, the modules that this code imports are not included, either.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def digest(content: Any) -> str:
 
 
 def code_of(setup: Setup, agent: AgentSpec | None) -> str:
-    """Return hashes of the code of a result: of this package, of the world and of the agent."""
+    """Return hashes of the code that a result depends on: this package, world and agent."""
     module = type(setup.world).__module__
     file = "" if module.startswith("periodic_envs.") else _file_of(module)
     world = hash_of([file] if file else [])
@@ -88,7 +88,11 @@ def agent_files(name: str) -> list[str]:
         return []
     spec = importlib.util.find_spec(top)
     if spec is None:
-        file = f"; for the file, write {top}.py:Class" if os.path.isfile(f"{top}.py") else ""
+        file = (
+            f"; to use the file {top}.py, write {top}.py:Class"
+            if os.path.isfile(f"{top}.py")
+            else ""
+        )
         raise UnknownAgentError(
             "missing-package",
             f"cannot find the agent {name!r}: no module {top!r} is installed{file}",
@@ -100,7 +104,10 @@ def agent_files(name: str) -> list[str]:
 
 
 def files_in(folder: str) -> Iterator[str]:
-    """Yield all files below a folder except compiled files; data files affect results, too."""
+    """Yield all files below a folder except compiled files.
+
+    Data files are included, because they affect results.
+    """
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name != "__pycache__"]
         yield from (f"{place}/{name}" for name in files)

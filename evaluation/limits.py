@@ -51,7 +51,7 @@ class OverTimeError(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: float, memory_mb: float) -> Iterator[None]:
-    """Limit the time of the enclosed code, and its memory beyond the current usage."""
+    """Limit the time of the enclosed code, and the memory that it can add to the current usage."""
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield  # the driver of this process enforces the time limit
         return

@@ -1,7 +1,8 @@
 """Agents defined in a notebook or script, sent to workers by value.
 
-Workers cannot import a class of ``__main__``. The class is therefore pickled by cloudpickle, with
-its dependencies in ``__main__``, and each worker adds it to the ``__main__`` of the worker.
+Workers cannot import a class of ``__main__``. The class is therefore pickled by cloudpickle,
+together with its dependencies in ``__main__``. Each worker unpickles the class and adds it to the
+worker's module ``__main__``.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[bytes]:
     elif isinstance(value, ModuleType):
         yield value.__name__.encode()
     else:
-        with contextlib.suppress(Exception):  # unpicklable values cannot be sent to workers
+        with contextlib.suppress(Exception):  # workers cannot receive unpicklable values
             yield pickle.dumps(value, protocol=4)
     for part in used:
         yield from _parts(part, seen)

@@ -34,7 +34,7 @@ FRAME_SECONDS, LAST_SECONDS = 0.08, 2.5
 
 
 def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
-    """Draw the mean rewards with the choices, and the regret below, for the last steps of a run.
+    """Draw the last steps of a run: mean rewards with the choices, and below them the regret.
 
     Args:
         title: Title of the figure.
@@ -68,7 +68,7 @@ class Film:
         self._steps, self._frames = 0, list[Any]()
 
     def step(self) -> None:
-        """Add a frame if the next one is due; must be called after every step of the episode."""
+        """Add a frame if one is due; call this method after every step of the episode."""
         self._steps += 1
         if self._steps % self._every == 0 or self._steps == self._world.horizon:
             frame = self._world.render()

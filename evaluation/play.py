@@ -50,7 +50,7 @@ class Player(Protocol):
 
     Attributes:
         agent: Agent, or None if the agent runs in another process.
-        seconds: Seconds that the agent needed for each decision, including its updates.
+        seconds: Seconds that the agent needed for each decision, including the time for updates.
     """
 
     agent: Agent | None
@@ -139,7 +139,8 @@ def play(
     """Play one episode.
 
     Delayed rewards are passed to ``update`` in the order of arrival, each with the observation of
-    its decision. Rewards that are lost, or have not arrived by the end, are not passed.
+    its decision. Rewards that are lost, or have not arrived by the end of the episode, are not
+    passed to the agent.
 
     Args:
         env: Environment of this package, wrapped in ``DelayedReward`` if rewards are delayed.

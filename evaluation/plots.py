@@ -1,4 +1,4 @@
-"""Figures of a sweep: curves with bands, regret by phase, performance profiles.
+"""Figures of a sweep: curves with bands, regret by phase, and performance profiles.
 
 An agent has the same colour and dashes in all figures of a sweep. Figures are created without
 pyplot, which has global state and may require a display.
@@ -41,7 +41,7 @@ DASHES = ("solid", "dash", "dot", "longdash", "dashdot", "longdashdot")
 
 
 def looks(agents: Iterable[str]) -> dict[str, int]:
-    """Return the style index of each agent: its position in the protocol."""
+    """Return the style index of each agent, which is its position in ``agents``."""
     return {agent: look for look, agent in enumerate(agents)}
 
 
@@ -59,7 +59,7 @@ LEGEND_LINE = 0.17
 """Height of a legend line in inches."""
 
 MAX_TITLE = 32
-"""Maximum number of characters of a title in one line above a panel."""
+"""Maximum number of characters of a panel title that is not split into two lines."""
 
 _DASHES: dict[str, Any] = {
     "solid": "-",
@@ -69,7 +69,7 @@ _DASHES: dict[str, Any] = {
     "dashdot": (0, (5, 2, 1.5, 2)),
     "longdashdot": (0, (9, 3, 1.5, 3)),
 }
-"""Dash patterns of Matplotlib, by the names of Plotly."""
+"""Dash patterns of Matplotlib, by their names in Plotly."""
 
 
 def agent_styles(agents: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -114,7 +114,8 @@ def phase_figure(
     """Draw the mean regret per step by phase: a heat map per environment, one row per agent.
 
     Rows are sorted by their mean, lowest first. The colour scale of a panel ends at the 99th
-    percentile of its values, so that a single outlier does not hide the other agents.
+    percentile of its values, so that a single outlier does not hide the differences between the
+    other values.
 
     Args:
         by_phase: Mean regrets ``by_phase[env][agent]`` of shape (bins,); see ``regret_by_phase``.
@@ -198,7 +199,7 @@ def _legend(figure: Figure, panels: Sequence[Axes], order: Iterable[str]) -> Non
 
 
 def _panels(titles: Sequence[str], *, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """Return panels in a nearly square grid of at most three columns."""
+    """Return a figure and its panels, in a nearly square grid of at most three columns."""
     columns = min(math.ceil(math.sqrt(len(titles))), 3)
     rows = math.ceil(len(titles) / columns)
     figure = NotebookFigure(figsize=(width * columns, height * rows), dpi=100, layout="constrained")
@@ -222,7 +223,10 @@ class NotebookFigure(Figure):
 
 
 def curves(results: Results) -> Figure:
-    """Draw mean cumulative regret over time, one panel per task, with bands if runs are enough."""
+    """Draw mean cumulative regret over time, with one panel per task.
+
+    Curves have bands if there are enough runs.
+    """
     runs = _all_runs(results)
     if any(len(agent_runs.t) < 2 for agents in runs.values() for agent_runs in agents.values()):
         raise NothingToDrawError(
@@ -254,14 +258,14 @@ def phases(results: Results) -> Figure:
 
 
 def mean_curve(regret: Array, *, resamples: int = 1000) -> Band:
-    """Return the ``curve_band`` of regret (runs, steps), with NaN bounds for too few runs."""
+    """Return the ``curve_band`` of regret (runs, steps); the bounds are NaN for too few runs."""
     return if_enough(curve_band(regret, resamples=resamples), len(regret) >= MIN_RUNS)
 
 
 def profile_bands(
     results: Results, track: str, thresholds: Array, *, resamples: int = 2000
 ) -> dict[str, Band]:
-    """Return the ``performance_profile`` of each agent, with bounds where tables have intervals."""
+    """Return the ``performance_profile`` of each agent; the bounds are NaN for too few runs."""
     tasks = AllTasks(results, track, baseline=None)
     return {
         agent: if_enough(

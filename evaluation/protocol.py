@@ -1,4 +1,4 @@
-"""Protocols, which define sweeps as data.
+"""Protocols, which define the worlds, agents and seeds of sweeps.
 
 A protocol is a TOML file::
 
@@ -11,14 +11,15 @@ A protocol is a TOML file::
     seconds = 60
     memory_mb = 2048
 
-An item of these lists may also be a table. In ``envs``, the table has the form ``{ id = "...",
-arguments = {...}, label = "...", group = "..." }``; in ``agents``, it has the form ``{ name =
-"...", settings = {...}, label = "...", track = "online" }``. Worlds with the same group, such as
-twelve windows of one year, form one task in the tables of results. The arguments of a world may
-also delay its rewards, for example ``delay = 20`` (see ``specs.DELAYS``).
+An item of ``envs`` or ``agents`` may also be a table. In ``envs``, the table has the form
+``{ id = "...", arguments = {...}, label = "...", group = "..." }``; in ``agents``, it has the form
+``{ name = "...", settings = {...}, label = "...", track = "online" }``. Worlds with the same group,
+such as twelve windows of data from one year, form one task in the tables of results. The arguments
+of a world may also delay its rewards, for example ``delay = 20`` (see ``specs.DELAYS``).
 ``agents = "online"``, or ``"online"`` as an item of the list, stands for all agents of this package
-except generic RL. If agents require a further package, set ``install = "pip install ..."``. The
-error message contains this command if the package is missing.
+except the generic RL agents. If the agents require an additional package, set
+``install = "pip install ..."``. If that package is missing, the error message contains this
+command.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Protocol:
         agents: Agents with their labels.
         seeds: Seeds on which every agent is run in every world. Worlds that replay data are run on
             the first seed only.
-        horizon: Number of steps of every run, reduced to the length of the data if these are
+        horizon: Number of steps of every run, reduced to the length of the data if the data are
             shorter; None for the default of each world.
         limits: Resource limits of a run.
     """
@@ -116,14 +117,14 @@ class Protocol:
                 if env not in worlds:
                     raise ProtocolError(
                         "unknown-environment",
-                        f"agents: {agent.label!r} names the unknown world {env!r}; expected a "
-                        f"label from envs: {', '.join(sorted(worlds))}",
+                        f"agents: the envs of {agent.label!r} contain the unknown world {env!r}; "
+                        f"expected labels from envs: {', '.join(sorted(worlds))}",
                     )
             if agent.training_steps and max(self.seeds) >= TRAINING_SEED:
                 raise ProtocolError(
                     "reserved-seeds",
-                    f"seeds must be less than {TRAINING_SEED:,}, got {max(self.seeds)}: larger "
-                    "seeds are reserved for training",
+                    f"seeds must be less than {TRAINING_SEED:,} if an agent has training_steps, "
+                    f"got {max(self.seeds)}: all other seeds are reserved for training",
                 )
             if agent.label in (*REFERENCE_ROWS, REFERENCES):
                 raise ProtocolError(
@@ -211,8 +212,8 @@ class Protocol:
     ) -> Protocol:
         """Return a copy with different agents, worlds or seeds.
 
-        An item is a label of this protocol, a string in the notation of the command line or, for
-        an agent, a table.
+        An item of ``envs`` or ``agents`` is a label from this protocol or a string in command-line
+        notation. An item of ``agents`` may also be a table.
         """
         worlds = (
             self.envs if envs is None else tuple(_pick(envs, self.envs, partial(map, env_entry)))
@@ -297,7 +298,7 @@ def _check_labels(what: str, labels: list[str]) -> None:
     label, count = Counter(labels).most_common(1)[0]
     if count > 1:
         raise ProtocolError(
-            "repeated-label", f"{what} has {label!r} {count} times; entries must be unique"
+            "repeated-label", f"{what} contains {label!r} {count} times; entries must be unique"
         )
 
 

@@ -1,7 +1,7 @@
 """Records of runs: columns of numbers, packed by the process that executes the run.
 
-The driver and the store pass the bytes on unchanged. Stores are untrusted, so unpacking limits the
-size and returns only arrays of numbers.
+The driver (the process that distributes the runs) and the store pass the packed bytes on unchanged.
+Stores are untrusted, so unpacking limits the size and returns only arrays of numbers.
 """
 
 from __future__ import annotations
@@ -65,10 +65,12 @@ class Record:
 
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Columns with one entry per step: t, action, reward, regret, seconds (of the agent).
+        """Columns of the record, by name.
 
-        References have t, the period, the regret of each reference and, if the world can change,
-        the times of changes. Training runs have the number of interactions, the seconds and the
+        The record of an agent contains t, action, reward, regret and seconds (the time that the
+        agent needed), with one entry per step. The record of a reference run contains t, the
+        period, the regret of each reference and, if the world can change, the times of the changes.
+        The record of a training run contains the number of interactions, the seconds and the
         learned arrays.
         """
         return unpack(self.packed) if self.packed else {}
@@ -85,7 +87,7 @@ class Record:
 
     @property
     def agent_seconds(self) -> float | None:
-        """Total time of the agent in seconds, or None without such a column."""
+        """Total time of the agent in seconds, or None if the record has no such column."""
         return self._total("seconds")
 
     def _total(self, name: str) -> float | None:
@@ -104,7 +106,7 @@ def check(columns: Columns, run: Run) -> None:
     for name, total in sums.items():
         if not math.isfinite(total) and not name.startswith(LEARNED):
             raise RecordError(
-                "non-finite-values", f"the column {name!r} has values that are not finite"
+                "non-finite-values", f"the column {name!r} must contain only finite values"
             )
     steps = len(columns.get("t", ()))
     if run.track != TRAINING and run.horizon not in (None, steps):

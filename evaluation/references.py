@@ -24,7 +24,7 @@ Groups = NDArray[np.intp]
 
 
 def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Return the mean reward of each step for all ``REFERENCE_ROWS``, arrays of shape (steps,).
+    """Return the mean reward of each step for all ``REFERENCE_ROWS``, with shape (steps,).
 
     - oracle: the best action at every step.
     - best-per-phase: for each bin of the season (see ``phase_bins``), the action with the highest
@@ -35,7 +35,7 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
     The best actions use knowledge of the entire episode: they are bounds, not agents. Rewards are
     exact for finite sets of actions. On a box, the mean rewards of the worlds of this package are
     linear in features of the action, and so are their means over steps. The optimiser of the world
-    maximises these means. The mean over uniformly drawn actions is integrated by Simpson's rule on
+    maximises these means. The mean over uniformly drawn actions is computed by Simpson's rule on
     4,097 points in one dimension and on 129 x 129 points in two dimensions (the error is at most
     1e-4). Above two dimensions, 8,192 Sobol points are used (the error is at most 1e-2). For other
     processes, the mean over steps is maximised by a search on the same points, followed by a local
@@ -62,7 +62,7 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
 
 
 def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
-    """Return the regret of each step for all ``REFERENCE_ROWS``, arrays of shape (steps,).
+    """Return the regret of each step for all ``REFERENCE_ROWS``, with shape (steps,).
 
     Args:
         env: An environment of this package, after ``reset``; see ``reference_rewards``.
@@ -73,7 +73,7 @@ def reference_regrets(env: PeriodicBanditEnv) -> dict[str, Array]:
 
 
 def reference_columns(env: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """Return the columns of the record of the references.
+    """Return the columns of a reference run.
 
     The columns are the times, the period (at the start and after each change), the regret of each
     reference and, if the world can change, the times of the changes.

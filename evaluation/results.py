@@ -66,11 +66,12 @@ class RunSource(Protocol):
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of the agents that have finished a run of every task.
+    """Scores of the agents that have finished at least one run in every task.
 
     Attributes:
         agents: Labels of the agents, in the order of the protocol.
-        tasks: Tasks that have scores, which are the tasks where choosing at random has regret.
+        tasks: Tasks with scores. Scores of a task are defined if the regret of choosing at random
+            is positive in all runs.
         values: Scores on the common runs of all agents, shape (agents, runs, tasks). The number of
             runs is the same for every task.
     """
@@ -81,7 +82,7 @@ class Scores:
 
 
 def scores_of(regrets: Mapping[str, Regrets], agents: Sequence[str]) -> Scores:
-    """Return the scores of agents from regrets by task."""
+    """Return the scores of agents, computed from their regrets in each task."""
     # Scores are undefined for tasks in which choosing at random has no regret.
     scored = {
         task: runs
@@ -96,7 +97,8 @@ def scores_of(regrets: Mapping[str, Regrets], agents: Sequence[str]) -> Scores:
     if not columns or min(column.shape[1] for column in columns) == 0:
         return Scores([], [], np.zeros((0, 0, 0)))
     count = min((c.shape[1] for c in columns if c.shape[1] > 1), default=1)
-    # The only run of a task is repeated to fill the array; the task then has no variance.
+    # If a task has only one run, this run is repeated to fill the array. The task then adds no
+    # variance.
     equal = [c.repeat(count, axis=1) if c.shape[1] == 1 else c[:, :count] for c in columns]
     return Scores(complete, list(scored), np.stack(equal, axis=2))
 
@@ -211,7 +213,7 @@ class Results:
     def select(
         self, *, agents: Collection[str] | None = None, envs: Collection[str] | None = None
     ) -> Results:
-        """Return the results of some agents in some tasks.
+        """Return the results of the selected agents in the selected tasks.
 
         Args:
             agents: Labels of the agents to include; by default all agents.
@@ -231,10 +233,10 @@ class Results:
 
     @cached_property
     def totals(self) -> pd.DataFrame:
-        """Totals with one row per run: task, env, agent, track, seed, steps, regret, ms_per_step.
+        """Totals of all successful runs, with one row per run.
 
-        Reference rows (oracle, best-per-phase, best-fixed, uniform-random) have the track
-        "references".
+        The columns are task, env, agent, track, seed, steps, regret and ms_per_step. The references
+        (oracle, best-per-phase, best-fixed, uniform-random) have the track "references".
         """
         columns = ["task", *RUN, "steps", "regret", "ms_per_step"]
         return pd.DataFrame(self._total_rows, columns=columns)
@@ -255,7 +257,7 @@ class Results:
 
     @cached_property
     def by_task(self) -> dict[str, Regrets]:
-        """Total regrets by task, agent or reference row, and run."""
+        """Total regrets by task, then by agent or reference row, then by run."""
         regrets: dict[str, Regrets] = {task: {} for task in self.tasks}
         for row in self._total_rows:
             if row["regret"] is not None:
@@ -266,8 +268,8 @@ class Results:
     def regrets(self, task: str, track: str = "online") -> pd.DataFrame:
         """Return the total regrets in a task, with one row per run and one column per agent.
 
-        The reference rows are further columns. Rows are indexed by world and seed. Unfinished runs
-        are NaN.
+        Each reference (oracle, ...) also has a column. Rows are indexed by world and seed. The
+        regrets of unfinished and failed runs are NaN.
         """
         check_known("task", task, self.tasks)
         check_known("track", track, TRACKS)
@@ -286,9 +288,10 @@ class Results:
         return self._scores[track]
 
     def training(self, task: str, agent: str) -> tuple[int, float] | None:
-        """Return the maximum interactions and seconds over an agent's training runs in a task.
+        """Return the maximum number of interactions and of seconds for training an agent in a task.
 
-        The result is None if the agent has no successful training run.
+        The maxima are computed over the agent's successful training runs in the task. The result is
+        None if the agent has no such run.
         """
         trainings = [
             run
@@ -304,7 +307,7 @@ class Results:
     def change_costs(self) -> pd.DataFrame:
         """Costs of the changes of worlds, with one row per run.
 
-        The columns are the task, the columns of ``RUN``, and the costs in
+        The columns are the task, the columns of ``RUN``, and the attributes of
         ``evaluation.statistics.ChangeCosts``. Only runs in worlds that change are included.
         """
         saved = getattr(self.source, "change_costs", None)
@@ -326,7 +329,10 @@ class Results:
 
     @property
     def steps(self) -> pd.DataFrame:
-        """Steps with one row per run and step: agent, env, seed, t, action, reward, regret."""
+        """Steps of all successful runs, with one row per run and step.
+
+        The columns are agent, env, seed, t, action, reward and regret.
+        """
         frames = list(self._step_frames())
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=STEPS)
 
@@ -342,7 +348,7 @@ class Results:
             ]
 
     def curves(self, task: str, agent: str, track: str = "online") -> Curves:
-        """Return the regret curves of an agent, or of a reference row in the track "references".
+        """Return the regret curves of an agent, or of a reference if the track is "references".
 
         If the worlds of a task differ in length, the curves are truncated to the shortest length.
         """
@@ -400,8 +406,8 @@ class Results:
         """Return a table with one row per task and agent, reference rows last.
 
         Args:
-            baseline: Agent of the track, or reference row. The table then includes paired
-                differences from it.
+            baseline: Agent of the track, or reference row. If it is given, the table includes the
+                paired difference between each row and the baseline.
             track: Track of the agents: "online" or "pretrained".
         """
         from evaluation.tables import task_table
@@ -416,12 +422,13 @@ class Results:
         """Return a table with one row per agent over all tasks, best first.
 
         Only agents with a finished run in every task are ranked. The ranking uses the runs that
-        these agents have in common, and the same number of runs in every task. To rank other
-        agents, select their tasks: ``results.select(envs=[...]).overall()``.
+        these agents have in common, and the same number of runs in every task. To rank the other
+        agents, select tasks in which they have finished runs:
+        ``results.select(envs=[...]).overall()``.
 
         Args:
-            baseline: Agent of the track. The table then includes the probability of being better
-                than this agent.
+            baseline: Ranked agent of the track. If it is given, the table includes the probability
+                that a run of each other agent scores higher than a run of the baseline.
             track: Track of the agents: "online" or "pretrained".
         """
         from evaluation.tables import overall_table
@@ -434,7 +441,7 @@ class Results:
     def compare(
         self, agent: str, other: str | None = None, *, track: str = "online"
     ) -> ResultsTable:
-        """Return differences on common runs, with 95 % intervals and p-values.
+        """Return differences of regret on common runs, with 95 % intervals and p-values.
 
         ``compare("gp-ucb")`` compares every agent of a track with GP-UCB. The p-values are
         corrected for the number of agents. ``compare("ppo, trained", "gp-ucb")`` returns the regret
@@ -490,7 +497,7 @@ class Results:
         """Return a figure, which notebooks display and ``savefig`` writes to a file.
 
         Curves have 95 % bands if there are at least five runs. Profiles pool the runs of all tasks,
-        so they have bands for fewer runs per task.
+        so their bands require fewer runs per task.
 
         Args:
             kind: "curves" (regret over time), "phases" (regret by phase of the season) or
@@ -525,7 +532,8 @@ class Results:
 
         Args:
             path: Path of the file.
-            points: Number of points to save of each curve. Without points, curves cannot be drawn.
+            points: Number of points of each curve to save. With 0, the curves cannot be drawn from
+                the file.
         """
         from evaluation.saved import save_totals
 

@@ -72,9 +72,9 @@ def run(
         protocol: A protocol, the name of a built-in protocol, or the path of a TOML file.
         agents: Agents that replace those of the protocol. Each is a label of the protocol, an agent
             in the notation of the command line, an ``AgentSpec``, or a class. To pass settings to a
-            class, use ``functools.partial(MyAgent, epsilon=0.1)``. To set a track or a training,
-            use a table as in a protocol, such as ``{"name": MyAgent, "track": "pretrained",
-            "training_steps": 6400}``.
+            class, use ``functools.partial(MyAgent, epsilon=0.1)``. To set a track or the number of
+            training steps, use a dictionary with the fields of a protocol, such as
+            ``{"name": MyAgent, "track": "pretrained", "training_steps": 6400}``.
         envs: Worlds that replace those of the protocol. Each is a label of the protocol, or a world
             in the notation of the command line.
         seeds: Seeds that replace those of the protocol: "0:20" for twenty seeds, or a list of
@@ -139,7 +139,8 @@ def _chosen(
     if not isinstance(protocol, Protocol):
         if not isinstance(protocol, str | os.PathLike):
             rule = (
-                "protocol must be a Protocol, the name of a built-in one or the path of a TOML file"
+                "protocol must be a Protocol, the name of a built-in protocol, or the path of a "
+                "TOML file"
             )
             raise ProtocolError("invalid-argument", f"{rule}, got {protocol!r}")
         protocol = Protocol.load(protocol)
@@ -159,7 +160,7 @@ def _chosen(
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
-    """Return the packed records of stored training runs that some runs require, by key."""
+    """Return the packed records of the stored training runs that the given runs require."""
     needed = {run.training for run in runs if run.training is not None}
     return {key: packed for key in needed if (packed := store.packed(key)) is not None}
 
@@ -203,7 +204,7 @@ def _records(
         elif run.training in trained:
             ready.append(replace(run, learned=trained[run.training]))
         else:
-            yield Record(run.key, "its training failed", sources=run.sources)
+            yield Record(run.key, "the training of the agent failed", sources=run.sources)
     yield from dispatch(executor, ready)
 
 

@@ -43,10 +43,10 @@ class Run:
         sources: Hashes of the code that the result depends on.
         world_module: Module of a third-party world, which workers import; otherwise empty.
         made_here: Pickled agent, if it is defined in a notebook or script; otherwise empty.
-        training_steps: Number of interactions if the run is a training (track ``TRAINING``);
+        training_steps: Number of interactions if the run trains an agent (track ``TRAINING``);
             otherwise 0.
         training: Key of the training run that the agent depends on, or None.
-        learned: Packed record of this training run, once it is available; otherwise None.
+        learned: Packed record of the training run, once the record is available; otherwise None.
         agent_seed: Separate seed of the agent, which does not reveal the seed of the world; None
             to use ``seed``.
         isolation: "sandbox", or "none" for an agent in the process of the world.

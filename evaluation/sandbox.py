@@ -37,7 +37,7 @@ from evaluation.play import Arrived
 DID_NOT_START = "the sandbox did not start"
 """Prefix of the failure reason of a run whose sandbox did not start."""
 MAX_TEMPORARY_BYTES = 2**26
-"""Size limit of the agent's ``/tmp`` and of its home, each."""
+"""Size limit that applies separately to ``/tmp`` and to the home folder of the agent."""
 MAX_ANSWER_BYTES = 2**20
 """Maximum length of an answer of the agent's process."""
 _HOME = "/home/agent"
@@ -48,7 +48,10 @@ _SETTINGS = (
 )
 """System files for the linker, for the time zone, and for the number of processors."""
 _BLAS = ("OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS")
-"""Variables that affect rounding. The sandbox keeps them, so that results do not differ."""
+"""Environment variables that affect rounding.
+
+The sandbox keeps these variables, so that results are the same inside and outside the sandbox.
+"""
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 _NAMESPACES = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "65534", "--gid", "65534"),
@@ -106,7 +109,8 @@ class SandboxedAgent:
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
         """Send rewards and the next observation; return the action."""
         values = None if observation is None else observation.tolist()
-        # Each answer must repeat the random token of its request, so it cannot be sent early.
+        # Each answer must repeat the random token of its request. An agent therefore cannot
+        # answer before it has received the request.
         self._token = secrets.token_hex(8)
         start = time.perf_counter()
         self._write(json.dumps([arrived, values, self._token]).encode() + b"\n")
@@ -155,12 +159,18 @@ class SandboxedAgent:
                 case ["action", action, self._token]:
                     return action
                 case ["action", _, str()]:
-                    raise AgentFailedError("the agent's process answered before the request")
+                    raise AgentFailedError(
+                        "the agent's process sent an answer without the token of the request: each "
+                        "answer must be sent after its request"
+                    )
                 case ["error", str(reason)]:
                     # A reason with a forged prefix would count as a failure of the sandbox.
                     forged = reason.startswith(DID_NOT_START)
                     raise AgentFailedError(f"the agent reports: {reason}" if forged else reason)
-        raise AgentFailedError("the agent's process gave an invalid answer")
+        raise AgentFailedError(
+            "the agent's process gave an invalid answer: expected an action or an error as one "
+            f"line of JSON, with at most {MAX_ANSWER_BYTES:,} bytes"
+        )
 
     def _last_words(self) -> list[str]:
         _, errors = self._process.communicate()
@@ -171,8 +181,8 @@ def own_python(code: str, *, folders: Sequence[str] = ()) -> list[str]:
     """Return the command of a Python process that does not import from the current folder.
 
     Args:
-        code: Code to run; it may use ``sys``, which is imported before.
-        folders: Further folders that are appended to ``sys.path``.
+        code: Code to run; ``sys`` is already imported.
+        folders: Folders to append to ``sys.path``, in addition to the folder of this project.
     """
     path = f"import sys; sys.path += {[ROOT, *folders]!r}; "
     return [sys.executable, "-I", "-B", "-c", path + code]
@@ -188,7 +198,7 @@ def why_not() -> str:
     """Return the reason why sandboxes do not work, with a remedy; an empty string if they work."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        return "bubblewrap is not installed (its command is bwrap, its Debian package bubblewrap)"
+        return "bubblewrap is not installed (command: bwrap, Debian package: bubblewrap)"
     command = [bwrap, *_NAMESPACES, *_mounts([]), "--", sys.executable, "-I", "-c", ""]
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
     if not done.returncode:
@@ -215,7 +225,7 @@ def _located(spec: AgentSpec) -> AgentSpec:
 
 
 def _own_places(spec: AgentSpec) -> list[str]:
-    """Return the file or the package folders of a third-party agent; none for other agents."""
+    """Return the file or package folders of a third-party agent; an empty list for other agents."""
     place = place_of(spec.name).partition(":")[0]
     if place.endswith(".py"):
         return [place]
@@ -243,7 +253,7 @@ def _mounts(own: Iterable[str]) -> Iterator[str]:
     yield from ("--proc", "/proc", "--dev", "/dev")
     for place in _outermost([*_environment(), *own]):
         yield from ("--ro-bind", place, place)
-    # Otherwise, root in the user namespace could write to files of root, such as /proc/sys.
+    # Otherwise, root in the user namespace could write to files owned by root, such as /proc/sys.
     for place in ("/proc", "/dev", "/"):
         yield from ("--remount-ro", place)
     yield from ("--clearenv", "--chdir", _HOME)
@@ -268,7 +278,7 @@ def _environment() -> tuple[str, ...]:
 
 
 def _outermost(places: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that are neither inside another of these paths nor inside a system folder."""
+    """Yield the paths that are not inside a system folder or inside another path of the list."""
     seen = list(_SYSTEM)
     for place in sorted(places):
         if not any(place == outer or place.startswith(f"{outer}/") for outer in seen):

@@ -32,7 +32,7 @@ class SavedTotals:
 
     Attributes:
         sweep: Sweep of the runs.
-        about: Number of runs and machines of the sweep.
+        about: Number of runs of the sweep, and the machines on which the runs were computed.
         frame: DataFrame with one row per run of an agent, per training run, and per reference row
             of a run.
     """
@@ -60,7 +60,8 @@ class SavedTotals:
             if ABOUT not in metadata:
                 raise StoreError(
                     "cannot-read",
-                    f"cannot read totals from {str(path)!r}: it was not written by save_totals()",
+                    f"cannot read totals from {str(path)!r}: "
+                    "the file was not written by save_totals()",
                 )
             about = json.loads(metadata[ABOUT])
             return cls(StoredSweep(**about.pop("sweep")), about, table.to_pandas())
@@ -75,7 +76,10 @@ class SavedTotals:
         return [run for run, _ in self._runs.values()]
 
     def columns(self, key: str) -> dict[str, NDArray[Any]]:
-        """Return the columns of a run at the saved points, by default only at the last step."""
+        """Return the columns of a run at the saved steps.
+
+        A file that was saved without ``points`` contains only the last step.
+        """
         return self._runs[key][1]
 
     def size(self) -> int:
@@ -151,7 +155,7 @@ def _rows(results: Results, run: StoredRun, points: int) -> Iterator[dict[str, A
 
 
 def save_steps(frames: Callable[[], Iterator[pd.DataFrame]], path: Path) -> int:
-    """Write steps, run by run, to a .parquet or .csv file; see ``Results.save_steps``."""
+    """Write steps run by run and return the number of rows; see ``Results.save_steps``."""
     is_csv = path.suffix == ".csv"
     lists = any(isinstance(frame["action"].iloc[0], list) for frame in frames())
     action = pa.float64()

@@ -97,7 +97,7 @@ class WorldSpec:
         return {DELAYS[name]: value for name, value in self.arguments.items() if name in DELAYS}
 
     def make(self) -> PeriodicBanditEnv:
-        """Return the environment without delayed rewards."""
+        """Return the environment, without the wrapper that delays rewards."""
         import gymnasium as gym
 
         import periodic_envs
@@ -144,8 +144,8 @@ class MissingPackageError(ProtocolError):
         missing = str(cause).partition(";")[0]
         super().__init__(
             "missing-package",
-            f"the protocol {name} has agents of a package that is not installed ({missing}); run "
-            f"in the folder of the project: {install}",
+            f"the protocol {name} has agents of a package that is not installed ({missing}); to "
+            f"install the package, run in the folder of the project: {install}",
         )
 
 
@@ -205,7 +205,7 @@ class AgentEntry:
 def parse_seeds(value: Any) -> tuple[int, ...]:
     """Parse seeds from ``"0:20"``, ``"3"``, ``"1,4,9"`` or a list of integers."""
     rule = f'seeds must be a string ("0:20", "1,4,9") or a list ([1, 4, 9]) of 1 to {MAX_SEEDS:,}'
-    error = ProtocolError("invalid-seeds", f"{rule} whole numbers of at least 0, got {value!r}")
+    error = ProtocolError("invalid-seeds", f"{rule} non-negative integers, got {value!r}")
     listed = value
     try:
         if isinstance(value, str):
@@ -221,7 +221,7 @@ def parse_seeds(value: Any) -> tuple[int, ...]:
 
 
 def env_entry(value: Any) -> EnvEntry:
-    """Parse a world from the notation of the command line or a table."""
+    """Parse a world from a string in command-line notation or from a table."""
     if isinstance(value, str):
         try:
             return EnvEntry(value, WorldSpec.parse(value), value)
@@ -234,7 +234,7 @@ def env_entry(value: Any) -> EnvEntry:
 
 
 def agent_entry(value: Any) -> AgentEntry:
-    """Parse an agent from the notation of the command line or a table."""
+    """Parse an agent from a string in command-line notation or from a table."""
     table = AgentTable(value, label=value) if isinstance(value, str) else value
     if not isinstance(table, AgentTable):
         table = read_table(value, AgentTable, "an entry of agents")
@@ -246,7 +246,7 @@ def agent_entry(value: Any) -> AgentEntry:
     track = track_of(spec, table.track)
     if table.training_steps and track != "pretrained":
         raise ProtocolError(
-            "wrong-track", f'training_steps require the track "pretrained", got {track!r}'
+            "wrong-track", f'training_steps requires the track "pretrained", got {track!r}'
         )
     label = str(spec) if table.label is None else table.label
     return AgentEntry(label, spec, track, table.training_steps, table.envs)
@@ -259,10 +259,13 @@ def agent_entries(values: Iterable[Any]) -> Iterator[AgentEntry]:
 
 
 def track_of(spec: AgentSpec, track: Any = None) -> str:
-    """Return the requested track; by default "pretrained" with a learned prior, else "online".
+    """Return the track of an agent.
+
+    Without a requested track, the result is "pretrained" for an agent with a learned prior, and
+    "online" for any other agent.
 
     Raises:
-        ProtocolError: If the track is unknown, or not allowed for the agent.
+        ProtocolError: If the requested track is unknown or not allowed for the agent.
     """
     default = "pretrained" if spec.pretrained else "online"
     if track not in (None, *TRACKS):
@@ -278,7 +281,7 @@ def track_of(spec: AgentSpec, track: Any = None) -> str:
 
 
 def read_table(value: Any, kind: type[Table], what: str) -> Table:
-    """Return plain data, converted to a schema; errors name the invalid field."""
+    """Return plain data converted to an object of type ``kind``; errors name the invalid field."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -291,7 +294,9 @@ def canonical_json(content: Any) -> str:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise ProtocolError(
-            "not-plain-data", f"a protocol must consist of plain data: {error}"
+            "not-plain-data",
+            "a protocol must contain only text, finite numbers, booleans, lists and tables: "
+            f"{error}",
         ) from error
 
 
@@ -308,7 +313,8 @@ def check_known(
         what: Kind of the name, such as "agent".
         name: The name.
         known: All names of that kind.
-        where: Place where the name is looked up, for the message, such as "in this sweep".
+        where: Addition to the message that states where the name was used, such as "in this
+            sweep".
         error: Type of the error.
     """
     if isinstance(name, str) and name in known:
@@ -323,7 +329,7 @@ def check_known(
 def require_list(
     argument: str, value: Any, error: Callable[[str], ValueError] = ValueError
 ) -> list[Any]:
-    """Return an iterable as a list; raise an error for a string."""
+    """Return an iterable as a list; raise an error for a string or a value that is not iterable."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise error(f"{argument} must be a list, got {value!r}: write {argument}=[...]")
     return list(value)
@@ -332,9 +338,10 @@ def require_list(
 def look_for(spec: WorldSpec) -> None:
     """Import the module of a world that the user requests by name.
 
-    ``harbour:Harbour-v0`` imports the module ``harbour``, which is installed or in the current
-    folder. The current folder is searched last. Do not call this function for worlds that a file of
-    results names, because reading results must not run code from the current folder.
+    For the world ``harbour:Harbour-v0``, this function imports the module ``harbour``, which must
+    be installed or in the current folder. The current folder is searched last. Do not call this
+    function for worlds named in a results file, because reading results must not run code from the
+    current folder.
 
     Raises:
         UnknownWorldError: If the module or the world does not exist.

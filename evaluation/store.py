@@ -34,7 +34,7 @@ FORMAT = 4
 MAX_WAIT_SECONDS = 60.0
 """Timeout for locks of other processes."""
 MAX_REASON_LETTERS = 300
-"""Maximum number of characters of an error of SQLite in a message."""
+"""Maximum number of characters of an SQLite error that are included in a message."""
 
 SCHEMA = (
     "CREATE TABLE written_by (version TEXT NOT NULL) STRICT",
@@ -313,7 +313,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
             )
         place = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(place, timeout=MAX_WAIT_SECONDS, uri=True)
-    db.isolation_level = None  # transactions begin explicitly, and end with the block of a `with`
+    db.isolation_level = None  # transactions are started explicitly and end with the `with` block
     return db
 
 
@@ -360,14 +360,14 @@ def _check(db: sqlite3.Connection, path: Path | None) -> None:
     # Triggers and views of an untrusted file could modify data.
     acting = {kind for kind, _, _ in schema} & {"trigger", "view"}
     if acting or not {sql for _, _, sql in schema}.issuperset(SCHEMA):
-        raise sqlite3.DatabaseError("the definitions of its tables have changed")
+        raise sqlite3.DatabaseError("its tables do not have the expected definitions")
     problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
         raise sqlite3.DatabaseError(problem)
 
 
 def _remedy(doing: str, error: Exception) -> tuple[str, str]:
-    """Return the code and the remedy for an error."""
+    """Return the error code and the remedy for an error."""
     text = str(error)
     if "full" in text or "disk I/O" in text:
         return "disk-full", (

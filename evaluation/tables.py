@@ -29,7 +29,7 @@ from evaluation.store import StoredRun
 
 NO_INTERVALS = f"Intervals are omitted, because they require at least {MIN_RUNS} runs."
 MAX_FAILURES = 10
-"""Maximum number of kinds of failures that are listed."""
+"""Maximum number of different failures that are listed."""
 GAP = "   "
 
 Cells = dict[str, list[str]]
@@ -41,10 +41,10 @@ class Table:
     """Content of a table of results.
 
     Attributes:
-        rows: Cells of each row by key: the agent, the task (in tables of tasks) and the numbers.
+        rows: Cells of each row by key: the agent, the task (only in task tables) and the numbers.
         columns: Numeric columns.
         titles: Title of each task; the only key of a table over all tasks is None.
-        baseline: Row with which the others are compared, or None.
+        baseline: Agent or reference row with which the other rows are compared, or None.
         note: Note on intervals, by default derived from the rows.
     """
 
@@ -86,7 +86,10 @@ class Table:
         return str(pd.DataFrame(tasks | self._cells(self.rows)).to_latex(index=False, escape=True))
 
     def _sections(self) -> Iterator[tuple[str, Cells, str]]:
-        """Yield the title, cells and note of each task, best agent first and references last."""
+        """Yield the title, cells and note of each task.
+
+        The best agent is first, and the references are last.
+        """
         with_interval = [column for column in self.columns if column.interval]
         for task, title in self.titles.items():
             rows = [row for row in self.rows if row.get("task") == task]
@@ -102,7 +105,7 @@ class Table:
 
 
 class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
-    """DataFrame of results that is printed completely and formatted in notebooks.
+    """DataFrame of results that is printed without truncation and formatted in notebooks.
 
     Operations on the table return plain DataFrames.
     """
@@ -111,7 +114,7 @@ class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
     content: Table
 
     def __repr__(self) -> str:
-        """Return the text of ``periodic-gp show``, limited to the width of the terminal."""
+        """Return the table as ``periodic-gp show`` prints it, split to fit the terminal."""
         return self._table().text(shutil.get_terminal_size().columns)
 
     __str__ = __repr__
@@ -148,7 +151,7 @@ def _joined(columns: list[list[str]]) -> str:
 
 
 def tables_of(results: Results, *, baseline: str | None = None) -> Iterator[Table]:
-    """Yield the table of the tasks of each track, and its overall table if agents are ranked."""
+    """Yield the task table of each track, and its overall table if the track has a ranking."""
     for track in results.tracks:
         yield task_table(results, baseline=baseline, track=track)
         overall = overall_table(results, baseline=baseline, track=track)
@@ -161,8 +164,8 @@ def task_table(results: Results, *, baseline: str | None = None, track: str = "o
 
     Args:
         results: The runs of a sweep.
-        baseline: Agent of the track or reference row with which the others are compared; other
-            names are ignored.
+        baseline: Agent of the track, or reference row, with which the other rows are compared;
+            unknown names are ignored.
         track: Track of the agents.
     """
     known = baseline if baseline in (*results.agents(track), *REFERENCE_ROWS) else None
@@ -179,11 +182,13 @@ def task_table(results: Results, *, baseline: str | None = None, track: str = "o
 def overall_table(results: Results, *, baseline: str | None = None, track: str = "online") -> Table:
     """Return a table with one row per agent over all tasks, best first.
 
-    Only common finished runs of all ranked agents are included, the same number in every task.
+    Only runs that all ranked agents have finished are included, and the same number of runs in
+    every task.
 
     Args:
         results: The runs of a sweep.
-        baseline: Ranked agent with which the others are compared; other names are ignored.
+        baseline: Ranked agent with which the others are compared; names of other agents are
+            ignored.
         track: Track of the agents.
     """
     scores = results.scores(track)
@@ -204,7 +209,7 @@ def overall_table(results: Results, *, baseline: str | None = None, track: str =
 
 
 def _overall_note(runs: AllTasks) -> str:
-    """Return the note on intervals of the table over several tasks, or an empty string."""
+    """Return the note on the intervals of the overall table, or an empty string."""
     _, count, tasks = runs.scores.values.shape
     if tasks < 2 or count >= MIN_RUNS:
         return ""
@@ -250,7 +255,8 @@ def remarks(
 
     Args:
         results: The runs of a sweep.
-        more: Reference to a list of all failures, printed if there are more than ten kinds.
+        more: Text that refers to the list of all failures; it is printed if there are more than ten
+            different failures.
         again: Option that repeats failed runs.
     """
     yield from excluded(results)

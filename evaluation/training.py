@@ -24,18 +24,18 @@ MAX_LEARNED_BYTES = 2**26
 
 
 class BudgetSpentError(Exception):
-    """Raised if a training takes more interactions than its budget."""
+    """Raised if training would exceed its budget of interactions."""
 
 
 class TrainingError(Exception):
-    """Raised if the result of a training is invalid."""
+    """Raised if a training run returns an invalid result."""
 
 
 class Budget(VectorEnv[Any, Any, Any]):
-    """Vector environment for training that limits the number of interactions.
+    """Vector environment that limits the number of interactions during training.
 
-    The environment sets the seeds, so that no agent trains in the worlds on which it is evaluated.
-    It passes on only the final observations from ``info``.
+    The environment sets the seeds, so that no agent trains in the worlds in which it is evaluated.
+    The ``info`` that agents receive contains only the final observations.
 
     Args:
         envs: Vector environment of the worlds.
@@ -65,7 +65,7 @@ class Budget(VectorEnv[Any, Any, Any]):
         """Take one step in every copy."""
         if self.used + self.num_envs > self._steps:
             raise BudgetSpentError(
-                f"the training exceeds its budget of {self._steps:,} training_steps"
+                f"train() must take at most {self._steps:,} interactions (training_steps)"
             )
         self.used += self.num_envs
         observations, rewards, terminated, truncated, info = self._envs.step(actions)
@@ -77,11 +77,11 @@ class Budget(VectorEnv[Any, Any, Any]):
 
 
 def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """Train an agent; return the learned arrays, the number of interactions and the seconds.
+    """Train an agent; return the learned arrays, the number of interactions and the time.
 
     Args:
         run: Training run.
-        one: Single environment of the same kind, from which the problem is derived.
+        one: Single environment of the world of the run, from which the problem is derived.
     """
     assert run.agent_spec is not None
     start = time.perf_counter()
@@ -110,7 +110,7 @@ def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
 
 
 def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
-    """Return the arrays learned in the training that a run depends on; None without a training."""
+    """Return the learned arrays on which a run depends, or None if it depends on no training."""
     if run.learned is None:
         return None
     columns = unpack(run.learned)
@@ -118,7 +118,7 @@ def learned_before(run: Run) -> dict[str, NDArray[Any]] | None:
 
 
 def _plain(learned: Any) -> dict[str, NDArray[Any]]:
-    """Return the validated result of a training: numeric arrays by name."""
+    """Check the result of ``train()`` and return it as numeric arrays by name."""
     if not isinstance(learned, Mapping):
         raise TrainingError(
             f"train() must return a dictionary of arrays, got {type(learned).__name__}"
@@ -128,8 +128,8 @@ def _plain(learned: Any) -> dict[str, NDArray[Any]]:
         array = np.array(value, subok=False)
         if not isinstance(name, str) or array.dtype.kind not in "biuf":
             raise TrainingError(
-                "train() must return arrays of numbers, named by strings, got "
-                f"{name!r} of dtype {array.dtype}"
+                "train() must return a dictionary of numeric arrays with names as keys, got "
+                f"{name!r} with dtype {array.dtype}"
             )
         arrays[name] = array
     if sum(array.nbytes for array in arrays.values()) > MAX_LEARNED_BYTES:

@@ -5,7 +5,8 @@ error, an endless loop, a crash or too much memory) affects only the record of i
 executes many runs sequentially. The process is replaced when it exits, when a run exceeds its time
 limit, or when a run leaves threads behind.
 
-Each process has a separate pipe, so that the driver detects immediately when the process exits.
+Each process has a separate pipe, so that the driver (the process that submits the runs) detects
+immediately when the process exits.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ from periodic_envs.worlds.madrid import SimulatedDataWarning
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL", "NUMEXPR", "VECLIB")
 }
-"""Environment variables of worker processes: the number of threads affects rounding errors."""
+"""Environment variables that limit libraries in worker processes to one thread, because the number
+of threads affects rounding errors."""
 GRACE_SECONDS = 2.0
 """Seconds from the time limit of a run until its process is killed."""
 START_SECONDS = 300.0
@@ -132,7 +134,7 @@ class _Worker:
         self._closed = False
 
     def run(self, run: Run) -> Record:
-        """Execute a run in the process; return a failure if the process exits or takes too long."""
+        """Execute a run in the process; if the process exits or takes too long, the run fails."""
         self._hand_over(run)
         try:
             if self._pipe.poll(run.limits.seconds + GRACE_SECONDS):
@@ -141,7 +143,7 @@ class _Worker:
             reason = over_time(run)
         except (EOFError, OSError):
             self._process.join(GRACE_SECONDS)
-            reason = f"its process died (exit code {self._process.exitcode})"
+            reason = f"the worker process ended unexpectedly (exit code {self._process.exitcode})"
         self._kill()
         return Record(run.key, reason, sources=run.sources)
 
@@ -210,7 +212,7 @@ def clean_start() -> Iterator[None]:
     with _starting:
         main, variable = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
         sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = ModuleType("__main__"), "1"
-        resource_tracker.ensure_running()  # first, since starting the tracker unblocks signals
+        resource_tracker.ensure_running()  # before blocking: starting the tracker unblocks signals
         if sys.platform != "win32":
             signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -266,7 +268,7 @@ def execute(run: Run) -> Record:
     except OverTimeError:
         reason = over_time(run)
     except MemoryError:
-        reason = f"took more than {run.limits.memory_mb:g} MB of memory"
+        reason = f"the run took more memory than its limit of {run.limits.memory_mb:g} MB"
     except KeyboardInterrupt:
         raise
     except (AgentFailedError, RecordError, SandboxError) as error:
@@ -297,13 +299,13 @@ def _columns(run: Run) -> dict[str, Any]:
         define(run.agent_spec.name, run.made_here)
     if env.data_fingerprint != run.data:
         raise RuntimeError(
-            "the data on this worker differ from the data of the driver: import the data of the "
-            "driver on the worker"
+            "the data on this worker differ from the data on the machine that started the sweep: "
+            "import the same data on the worker"
         )
     if not run.made_here and code_of(env.setup, run.agent_spec) != run.sources:
         raise RuntimeError(
-            "the code on this worker differs from the code of the driver: install the version of "
-            "the driver on the worker"
+            "the code on this worker differs from the code on the machine that started the sweep: "
+            "install the same version on the worker"
         )
     if run.track == TRAINING:
         return train(run, env)
@@ -331,4 +333,4 @@ def _columns(run: Run) -> dict[str, Any]:
 
 def over_time(run: Run) -> str:
     """Return the reason of the failure of a run that exceeded its time limit."""
-    return f"took more than {run.limits.seconds:g} seconds"
+    return f"the run took more than {run.limits.seconds:g} seconds, its time limit"

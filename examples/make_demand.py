@@ -1,8 +1,8 @@
 """Create the example data of ``PeriodicGP-Replay-v0``: synthetic demand at five places.
 
-The file has four weeks of hourly ride requests. They are drawn, with a fixed seed, around peaks of
-commuters and of leisure. Each place has peaks at different hours, and weekends differ from
-weekdays. Run: python examples/make_demand.py
+The file has four weeks of hourly ride requests, which are drawn with a fixed seed. The expected
+requests have peaks of commuting and leisure. The hours of the peaks differ between places, and
+weekends differ from weekdays. Run: python examples/make_demand.py
 """
 
 from pathlib import Path

@@ -4,9 +4,9 @@ r"""Example of an agent that cheats: it recognises the public seeds, but not hid
     periodic-gp verify cheat --rerun 12 --agent examples/memorising_agent.py:Memoriser
 
 The bundle passes all checks of ``verify`` with almost no regret: the numbers are correct, and the
-agent chooses the same actions whenever it is run on the public seeds. It recognises a seed by the
-state of its random generator, creates the same world, and looks up the best action. It recognises
-neither the hidden seeds nor their worlds, so the judge refuses it:
+agent chooses the same actions whenever it is run on the public seeds. The agent recognises a seed
+by the state of its random generator, creates the same world, and looks up the best action. It
+recognises neither the hidden seeds nor their worlds, so the judge rejects the submission:
 
     periodic-gp leaderboard open boards/mine --protocol smoke
     periodic-gp leaderboard add cheat --edition boards/mine
@@ -26,7 +26,7 @@ SEEDS = range(100)
 
 
 class Memoriser:
-    """Agent that chooses the best action in a world that it recognises, and at random otherwise."""
+    """Agent that chooses the best action in worlds that it recognises, or else a random action."""
 
     def __init__(self, problem, rng):
         self._problem, self._rng = problem, rng
@@ -56,6 +56,6 @@ class Memoriser:
         return found
 
     def _is_mine(self, seed):
-        """Return True if the harness gives an agent this random generator for a seed."""
+        """Return True if the harness created the random generator of this agent from ``seed``."""
         guess = np.random.default_rng(zlib.crc32(f"agent {seed}".encode()))
         return guess.bit_generator.state == self._rng.bit_generator.state

@@ -1,4 +1,4 @@
-"""Train PPO of stable-baselines3 in 64 copies of simulated Madrid (requires the extra "rl")."""
+"""Train PPO from stable-baselines3 in 64 copies of simulated Madrid (requires the extra "rl")."""
 
 import argparse
 import time

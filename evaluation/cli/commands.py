@@ -1,4 +1,4 @@
-"""Table of commands. A command is imported only when it is called, so that the start is fast."""
+"""Table of commands. For a fast start, a command is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ COMMANDS = {
         "evaluation.cli.leaderboard:app", "Open, judge and check editions of the leaderboard."
     ),
 }
-"""Commands by name. Each command is built on demand, because building all takes seconds."""
+"""Commands by name.
+
+Each command is built on demand, because building all commands takes seconds.
+"""
 
 
 class CommandGroup(TyperGroup):

@@ -1,4 +1,4 @@
-"""Open editions of the leaderboard, add and judge submissions, check editions, build pages."""
+"""Open editions of the leaderboard, add and judge submissions, check editions and build pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def submit_agent(
         ),
     ],
     protocol: ProtocolOption = "edition",
-    out: Annotated[Path, typer.Option(help="Folder in which the bundle is written.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder to create for the bundle.")] = Path(
         "submission"
     ),
     name: Annotated[str | None, typer.Option(help="Name of the agent in the leaderboard.")] = None,
@@ -69,7 +69,8 @@ def submit_agent(
     training_steps: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of training steps of the agent; sets its track to pretrained."
+            min=0,
+            help="Number of training steps of the agent; if positive, its track is pretrained.",
         ),
     ] = 0,
     workers: WorkersOption = None,
@@ -118,7 +119,8 @@ def verify_bundle(
     if protocol is None and name not in protocols.names():
         raise CommandError(
             "unknown-protocol",
-            f"the bundle names the unknown protocol {name!r}: pass its file with --protocol",
+            f"the bundle names the unknown protocol {name!r}: pass the protocol's .toml file with "
+            "--protocol",
         )
     with Reporter(quiet=False) as report:
         verdicts = verify(
@@ -215,10 +217,14 @@ def judge_batch(
 def check_edition(
     edition: EditionOption = None,
     head: Annotated[
-        str | None, typer.Option(help="Published head that the log must contain.")
+        str | None,
+        typer.Option(
+            help="Published hash of a line of the log; the check fails if the log does not "
+            "contain this hash."
+        ),
     ] = None,
     rerun: Annotated[
-        int, typer.Option(min=0, help="Number of hidden runs to repeat, per agent.")
+        int, typer.Option(min=0, help="Number of runs on hidden seeds to repeat for each agent.")
     ] = 0,
     workers: WorkersOption = None,
 ) -> None:
@@ -241,7 +247,7 @@ def build_page(
     out: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("leaderboard.html"),
     edition: EditionOption = None,
     store: Annotated[
-        Path | None, typer.Option(help="Store whose results to show, instead of an edition.")
+        Path | None, typer.Option(help="Store with the results to show instead of an edition.")
     ] = None,
     sweep: SweepOption = None,
 ) -> None:

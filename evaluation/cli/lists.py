@@ -20,7 +20,10 @@ from evaluation.specs import MissingPackageError, WorldSpec, look_for
 if TYPE_CHECKING:
     from periodic_envs.env import PeriodicBanditEnv
 
-WORLD_HELP = "Id of an environment, or id:argument=value,list=[1,2] in quotes."
+WORLD_HELP = (
+    "Id of an environment, optionally followed by :argument=value,... (use quotes if a value is a "
+    "list)."
+)
 
 
 def list_envs(
@@ -37,7 +40,7 @@ def list_envs(
         if picture is not None:
             raise CommandError(
                 "missing-argument",
-                "--picture needs the id of an environment: periodic-gp envs ID --picture FILE",
+                "--picture requires the id of an environment: periodic-gp envs ID --picture FILE",
             )
         _print_envs()
         return
@@ -83,7 +86,10 @@ def _facts(env_id: str) -> tuple[str, str, str]:
 
 
 def make_world(env: str) -> PeriodicBanditEnv:
-    """Return the environment of an argument, without the warnings that ``say_origin`` prints."""
+    """Return the environment that a command-line argument specifies.
+
+    Warnings about filled gaps are suppressed, because ``say_origin`` prints this information.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
         spec = WorldSpec.parse(env)
@@ -92,7 +98,7 @@ def make_world(env: str) -> PeriodicBanditEnv:
 
 
 def say_origin(world: PeriodicBanditEnv) -> None:
-    """Print the source of a world's data."""
+    """Print the source of a world's data, with its fingerprint and notes."""
     origin = world.setup.origin
     if origin is not None:
         say(f"Data: {origin.source}, fingerprint {origin.fingerprint[:12]}")
@@ -141,7 +147,7 @@ def list_protocols(
         try:
             listed = Protocol.load(known)
         except MissingPackageError as error:  # the other protocols still work
-            say(f"{known:<16}not installed: {error.install}")
+            say(f"{known:<16}not available; to install its agents: {error.install}")
             continue
         pairs = sum(a.takes_part(e.label) for e in listed.envs for a in listed.agents)
         say(

@@ -1,4 +1,4 @@
-"""Options and file helpers shared by the commands."""
+"""Options and functions for files that several commands use."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
     """Raise an error if a picture cannot be written to a path.
 
     Args:
-        path: The file.
+        path: Path of the picture.
         also: Further file extensions that the command accepts.
     """
     known = sorted((*PICTURE_FORMATS, *also))
@@ -63,7 +63,7 @@ def save_picture(figure: Any, path: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Convert operating-system errors into ``CommandError``."""
+    """Convert operating-system errors into a ``CommandError`` that names the path."""
     try:
         yield
     except OSError as error:

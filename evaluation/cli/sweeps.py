@@ -129,7 +129,11 @@ def compare(
 def plot(
     out: Annotated[Path, typer.Argument(help="File to write: .png, .svg, .pdf or .jpg.")],
     kind: Annotated[
-        str, typer.Option(help="Kind of figure: curves (regret over time), phases or profiles.")
+        str,
+        typer.Option(
+            help="Kind of figure: curves (regret over time), phases (regret by phase) or profiles "
+            "(performance profiles)."
+        ),
     ] = "curves",
     agents: Annotated[
         list[str] | None,
@@ -153,7 +157,7 @@ def plot(
     selected = load(store, sweep).select(agents=agents, envs=envs)
     with Reporter(f"Drawing {kind}"):
         save_picture(FIGURES[kind](selected), out)
-    say(f"Wrote the figure of {kind} to {out}")
+    say(f"Wrote a figure ({kind}) to {out}")
 
 
 def export(

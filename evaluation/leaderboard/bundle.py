@@ -106,12 +106,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             ):
                 raise BundleError(
                     "invalid-text",
-                    "every text must be printable, without spaces at its start or end, got "
-                    f"{text[:80]!r}",
+                    "protocol, label, agent, created, authors, settings and machine must be "
+                    f"printable, without spaces at the start or end, got {text[:80]!r}",
                 )
         if self.training_steps and self.track != "pretrained":
             raise BundleError(
-                "wrong-track", f'training_steps require the track "pretrained", got {self.track!r}'
+                "wrong-track", f'training_steps requires the track "pretrained", got {self.track!r}'
             )
 
     @classmethod

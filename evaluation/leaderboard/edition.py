@@ -127,13 +127,19 @@ Line = Opened | Added | Recorded | Judged | Abandoned
 
 @dataclass(frozen=True)
 class EditionEntry(Submission):
-    """Submission of an edition, with the events that judged it. The last event is decisive."""
+    """Submission of an edition, with the events that contain its verdicts.
+
+    The last verdict is decisive.
+    """
 
     judged: Sequence[Judged]
 
     @property
     def verdict(self) -> Verdict:
-        """Last verdict on the submission; if it was not judged, that of the tier "replayed"."""
+        """Last verdict on the submission.
+
+        For a submission that was not judged, this is the verdict of the tier "replayed".
+        """
         if not self.judged:
             return Verdict("replayed", True, "the submitted actions have the claimed regrets")
         return self.judged[-1].verdicts[self.id]

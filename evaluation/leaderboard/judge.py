@@ -183,7 +183,11 @@ def _batch(edition: Edition, submissions: Sequence[str]) -> list[EditionEntry]:
 
 
 def check_protocol(protocol: Protocol) -> None:
-    """Raise an error unless all worlds can be drawn from seeds and the test has enough runs."""
+    """Raise an error unless the protocol is suitable for an edition.
+
+    All worlds must be drawn from seeds, and the permutation test on hidden seeds must have enough
+    runs.
+    """
     replayed = [label for label, origin in protocol.origins.items() if origin and origin.replay]
     if replayed:
         raise LeaderboardError(
@@ -194,8 +198,8 @@ def check_protocol(protocol: Protocol) -> None:
     if 2 / math.comb(len(protocol.seeds) + COUNT, COUNT) ** len(protocol.envs) > FALSE_ALARM:
         raise LeaderboardError(
             "too-few-runs",
-            f"{len(protocol.seeds)} seeds of {len(protocol.envs)} worlds give too few runs for "
-            "the test on hidden seeds: use more seeds or worlds",
+            "the protocol has too few runs for the test on hidden seeds (worlds: "
+            f"{len(protocol.envs)}, seeds: {len(protocol.seeds)}): use more seeds or worlds",
         )
 
 

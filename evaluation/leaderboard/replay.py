@@ -87,7 +87,7 @@ def replays(protocol: Protocol) -> list[RunReplay]:
 
 
 def runs_of_agents(protocol: Protocol, agents: Sequence[AgentEntry]) -> list[Run]:
-    """Return the runs of agents without references; each agent's runs are ordered as submitted."""
+    """Return the runs of agents, without references, for each agent in the order of ``replays``."""
     runs = runs_of(replace(protocol, agents=tuple(agents)))
     return [run for run in runs if run.track != REFERENCES]
 

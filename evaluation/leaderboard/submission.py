@@ -4,11 +4,11 @@ The tiers are, in order of cost:
 
 - **well-formed**: the files are complete and match the protocol.
 - **replayed**: the submitted actions have the claimed regrets in the worlds of the protocol. No
-  code of the agent is run. This tier verifies the numbers, but cannot exclude that the agent used
+  code of the agent is run. This tier verifies the numbers, but cannot rule out that the agent used
   the seeds.
 - **re-run**: the agent chooses the same actions when a sample of the runs is repeated.
-- **hidden-seed**: on seeds that were unknown when its code was written, the agent is not
-  significantly worse than on the public seeds. Only an edition has this tier (``judge.py``).
+- **hidden-seed**: the agent is not significantly worse on seeds that were unknown when its code was
+  written than on the public seeds. Only an edition has this tier (``judge.py``).
 """
 
 from __future__ import annotations
@@ -350,7 +350,7 @@ def check_actions(submission: Submission, played: Sequence[tuple[Run, Record]]) 
             step = int(np.argmax(gap > ACTION_TOLERANCE))
             raise BundleError(
                 "wrong-action",
-                f"in {where}, the repeated agent chose {chosen[step]} at t = "
+                f"in {where}, the repeated run chose {chosen[step]} at t = "
                 f"{record.columns['t'][step]}, but the submitted action is {expected[step]}",
             )
     return f"the agent chose the same actions in {len(played)} repeated runs"

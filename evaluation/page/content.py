@@ -133,7 +133,10 @@ def board_content(
 
 
 def _unranked(means: Rows, ranked: Mapping[str, Any]) -> list[str]:
-    """Return the agents without runs in some world, sorted by mean regret in the other worlds."""
+    """Return the agents that are not ranked, sorted by mean normalised regret.
+
+    These agents lack finished runs in some worlds. The mean is over the other worlds.
+    """
     regrets: dict[str, list[float]] = {}
     for row in means:
         if row["agent"] not in (*ranked, *REFERENCE_ROWS):
@@ -167,14 +170,14 @@ def _differences(agents: list[str], totals: Array | None) -> dict[str, Any] | No
 def world_content(
     results: Results, task: str, track: str, means: Rows, columns: Sequence[Column]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Return the content of a world, and of each agent and reference with a finished run in it.
+    """Return the content of a world, and the rows of agents and references with finished runs.
 
     Args:
         results: Runs of the agents and references.
         task: Name of the world.
         track: Track of the agents.
         means: Rows of the table that has one row per world and agent.
-        columns: Columns of that table.
+        columns: Columns of the table that has one row per world and agent.
     """
     groups = [(track, results.agents(track)), (REFERENCES, REFERENCE_ROWS)]
     every = {name: results.curves(task, name, group) for group, names in groups for name in names}

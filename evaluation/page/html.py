@@ -71,7 +71,7 @@ def render(content: Mapping[str, Any]) -> str:
 
 
 def policy(script: str) -> str:
-    """Return the policy that allows the page's script, Plotly, and images in data URLs."""
+    """Return the Content-Security-Policy for the page's script, Plotly, and images in data URLs."""
     digest = hashlib.sha256(script.encode()).digest()
     return "; ".join(
         [

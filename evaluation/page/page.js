@@ -1,12 +1,12 @@
 (() => {
 "use strict";
 
-// --- document. Strings become text nodes, never HTML: names come from anywhere.
+// --- document. Strings become text nodes, never HTML, because names are untrusted.
 
 const find = (selector, root = document) => root.querySelector(selector);
 const findAll = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-/** An element. `on` holds listeners, `data` the dataset, everything else is an attribute. */
+/** Return an element. `on` contains its listeners and `data` its dataset; other keys are attributes. */
 function make(tag, { on = {}, data = {}, ...attributes } = {}, ...children) {
   const node = document.createElement(tag);
   for (const [event, listener] of Object.entries(on)) node.addEventListener(event, listener);
@@ -19,11 +19,11 @@ function make(tag, { on = {}, data = {}, ...attributes } = {}, ...children) {
   return node;
 }
 
-/** The lines of a definition list: [[name, value], ...]. */
+/** Return the lines of a definition list for facts [[name, value], ...]. */
 const definitions = (facts) =>
   facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value ?? "")));
 
-/** Redraw while the keyboard stays where it was: elements are known again by their data-key. */
+/** Redraw and keep the keyboard focus: the focused element is found again by its data-key. */
 function keepingFocus(redraw) {
   const key = document.activeElement?.dataset?.key;
   redraw();
@@ -51,7 +51,7 @@ function range(low, high, write) {
   return isNumber(low) && isNumber(high) ? `[${write(low)}, ${write(high)}]` : "";
 }
 
-/** Decimals that show three significant digits of the largest of some numbers. */
+/** Return the number of decimals that shows about three significant digits of the largest value. */
 function decimals(values) {
   const size = Math.max(0, ...values.filter(isNumber).map(Math.abs));
   return size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
@@ -59,29 +59,29 @@ function decimals(values) {
 
 const pValue = (value) => (isNumber(value) && value < 0.001 ? "<0.001" : fixed(value, 3));
 
-/** "PeriodicGP-RideShare-v0" is "RideShare" where that is not ambiguous. */
+/** Return short names ("RideShare" for "PeriodicGP-RideShare-v0"), unless they are ambiguous. */
 function shortNames(names) {
   const shorter = names.map((name) => name.replace("PeriodicGP-", "").replace(/-v\d+/, ""));
   return new Set(shorter).size === names.length ? shorter : names;
 }
 
-/** For Plotly, whose labels understand a little HTML and %{} fields. */
+/** Return a text for Plotly, whose labels interpret some HTML and %{} fields. */
 function plotlyText(text) {
   const entity = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "%": "&#37;" };
   const cut = text.length > 28 ? `${text.slice(0, 27)}…` : text;
   return cut.replace(/[&<>"'%]/g, (character) => entity[character]);
 }
 
-/** The address if it is a web address, else null: "javascript:" must never become a link. */
+/** Return the text as a web address, else null, so that "javascript:" never becomes a link. */
 function webAddress(text) {
   if (typeof text !== "string" || !/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
   return new URL(text).href;
 }
 
-// --- state: the content, and what the reader has chosen
+// --- state: the content, and the choices of the reader
 
 const SHOWN_AT_FIRST = 6;
-const INK = "#000000"; // black is the ink: it is white where the page is dark
+const INK = "#000000"; // curves in black have the colour of the text, which is white on a dark page
 const EMPTY = { title: "", columns: [], world_columns: [], envs: [], thresholds: [], rows: [], references: [] };
 
 const { boards } = JSON.parse(find("#content").textContent);
@@ -97,7 +97,7 @@ const board = () => boards[find("#board-choice").value] ?? EMPTY;
 const rows = () => board().rows;
 const worldNames = () => board().envs.map(({ name }) => name);
 
-/** The two rows that are compared: the reader's choice, else the best that are free. */
+/** Return the two rows to compare: those that the reader chose, else the best other agents. */
 function pair() {
   const keys = rows().map(({ agent }) => agent);
   const chosen = state.pair.map((key) => (keys.includes(key) ? key : null));
@@ -109,8 +109,8 @@ function pair() {
 // --- tables, sorted by their headings
 
 /**
- * A table. Columns are {key, label, title, value, cell, className, shade}: `value` sorts, `cell` is
- * shown. `after` gives lines below a row.
+ * Return a table. Columns are {key, label, title, value, cell, className, shade}: rows are sorted by
+ * `value`, and `cell` is displayed. `after` returns additional lines below a row.
  */
 function dataTable(name, columns, data, { label, rowClass = () => null, after = () => [] }) {
   const sort = state.sorts[name];
@@ -146,7 +146,7 @@ function heading(name, column, sort) {
   return make("th", { scope: "col", class: column.className, "aria-sort": direction }, inside);
 }
 
-/** By the chosen column; rows without a value come last, either way. */
+/** Return the rows sorted by the chosen column; rows without a value are last in both directions. */
 function sorted(data, columns, sort) {
   const value = columns.find(({ key }) => key === sort?.key)?.value;
   if (!value) return data;
@@ -167,7 +167,7 @@ function tableCell(row, column, place) {
   return node;
 }
 
-/** A column of numbers as Python declares it: a number, or a number with its interval. */
+/** Return a column of numbers, with or without intervals, from its definition in Python. */
 function valueColumn({ key, label, title, digits, interval }, own = (row) => row) {
   const numbers = (row) => list(own(row)?.[key] ?? null);
   const write = (x) => fixed(x, digits);
@@ -179,7 +179,7 @@ function valueColumn({ key, label, title, digits, interval }, own = (row) => row
   return { key, label, title, value: (row) => numbers(row)[0] ?? null, cell, ...(interval ? { values } : {}) };
 }
 
-/** What sorts a table, as text; `values` are an estimate with the ends of its interval. */
+/** Return the sortable columns as CSV; `values` returns an estimate and the bounds of its interval. */
 function csvText(columns, data) {
   const saved = columns.filter(({ value }) => value);
   const head = saved.flatMap(({ key, values }) => (values ? [key, `${key}_low`, `${key}_high`] : [key]));
@@ -187,7 +187,7 @@ function csvText(columns, data) {
   return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\r\n`).join("");
 }
 
-/** A cell. Text that a spreadsheet would take for a formula gets a leading apostrophe. */
+/** Return a CSV cell. Text that a spreadsheet would interpret as a formula gets an apostrophe. */
 function csvCell(value) {
   if (typeof value !== "string") return String(value ?? "");
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
@@ -204,7 +204,7 @@ function save(name, text) {
 
 const charts = new Map(); // key -> {node, figure}
 
-/** The place of a chart, the same node for the same key; `figure` gives {data, layout}. */
+/** Return the element of a chart, the same for each call with a key; `figure` returns {data, layout}. */
 function chart(key, label, figure) {
   const node = charts.get(key)?.node ?? make("div", { class: "chart", role: "img", data: { chart: key } });
   node.setAttribute("aria-label", label);
@@ -212,7 +212,7 @@ function chart(key, label, figure) {
   return make("figure", {}, node);
 }
 
-/** Plotly is loaded after this script: charts are drawn then, and when they or the theme change. */
+/** Draw the charts. Plotly is loaded after this script, so this function is also called on load. */
 function drawCharts() {
   if (!window.Plotly) {
     find("#missing").hidden = document.readyState !== "complete";
@@ -225,7 +225,7 @@ function drawCharts() {
   }
 }
 
-/** A colour of the style sheet as it is now; Plotly knows nothing of var(). */
+/** Return the current value of a colour of the style sheet; Plotly does not support var(). */
 function resolved(colour) {
   const probe = find("#count");
   probe.style.color = colour;
@@ -235,7 +235,7 @@ function resolved(colour) {
 }
 
 function framed(key, { xaxis, yaxis, ...layout }) {
-  const phone = matchMedia("(pointer: coarse)").matches; // a finger scrolls the page
+  const phone = matchMedia("(pointer: coarse)").matches; // on touch screens, dragging scrolls the page
   const axis = { gridcolor: resolved("var(--line)"), zerolinecolor: resolved("var(--line)"), fixedrange: phone };
   return {
     uirevision: key, // curves that the reader has hidden stay hidden
@@ -252,7 +252,7 @@ function framed(key, { xaxis, yaxis, ...layout }) {
   };
 }
 
-/** A line and its band, if it has one, which the legend shows and hides as one. */
+/** Return a line and its band, if any; the legend shows or hides both. */
 function curveTraces(row, { x, mean, low, high }) {
   const [look, dash] = row.look ?? ["var(--muted)", "dashdot"];
   const colour = resolved(look === INK ? "var(--ink)" : look);
@@ -272,7 +272,7 @@ function curveTraces(row, { x, mean, low, high }) {
 
 const CURVES_HELP = "Click a name to show or hide its curve; double-click to show only this curve.";
 
-/** A titled chart of the rows that have a curve: `curve` gives their {x, mean, low, high}. */
+/** Return a chart of the rows that have a curve; `curve` returns the {x, mean, low, high} of a row. */
 function curveChart(key, title, [x, y], data, curve) {
   const shown = data.map((row) => [row, curve(row)]).filter(([, { mean }]) => mean?.some(isNumber));
   const figure = () => ({
@@ -326,7 +326,7 @@ function worldColumn(world, label, k) {
   const column = valueColumn({ key: "normalised", label, title, digits: 2 }, (row) => row.envs[k]);
   const known = rows().map(column.value).filter(isNumber).sort((a, b) => a - b);
   const best = known[0];
-  const dull = known[Math.floor(0.75 * (known.length - 1))]; // from here on no shade
+  const dull = known[Math.floor(0.75 * (known.length - 1))]; // cells with this value or a larger value are not shaded
   const part = (value) => (isNumber(value) && dull > best ? Math.max(0, (dull - value) / (dull - best)) : null);
   return { ...column, key: world.name, shade: (row) => part(column.value(row)), className: "shaded" };
 }
@@ -421,9 +421,9 @@ function worldNumbers(world, k) {
 
 const nameColumn = { key: "agent", label: "Agent", value: (row) => row.agent, cell: (row) => row.agent, className: "name" };
 
-// --- two agents, paired on the same worlds and the same noise
+// --- comparison of two agents in the same worlds with the same noise
 
-/** One row minus another, or null where they have nothing in common. */
+/** Return the difference between two rows, or null if they have no common runs. */
 function pairCell(table, first, second) {
   const [i, j] = [first, second].map(({ agent }) => table?.agents.indexOf(agent));
   const at = (name) => table?.[name]?.[i]?.[j] ?? null;
@@ -431,7 +431,7 @@ function pairCell(table, first, second) {
   return isNumber(cell.difference) ? cell : null;
 }
 
-/** -1: the first is better, 1: the second is, 0: the interval holds zero, null: not known. */
+/** Return -1 if the first agent is better, 1 if the second is, 0 if neither is, null if unknown. */
 function verdict(cell) {
   if (!isNumber(cell?.low) || !isNumber(cell?.high)) return null;
   return cell.high < 0 ? -1 : cell.low > 0 ? 1 : 0;

@@ -5,7 +5,8 @@ and scores have shape (runs, tasks). A run is one agent on one seed, and a task 
 table. Higher scores are better: use ``score_of_regret``, which is 1 for the oracle and 0 for
 choosing at random.
 
-All intervals are computed by resampling whole runs. The seed of the resampling is optional.
+Intervals are computed by resampling whole runs. For fewer than five runs, intervals of means are
+computed from Student's t distribution. The seed of the resampling is an optional argument.
 """
 
 from evaluation.statistics.changes import ChangeCosts, change_costs

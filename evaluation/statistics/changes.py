@@ -24,10 +24,11 @@ class ChangeCosts:
     Attributes:
         before: Regret per step in the last season before the first change.
         after_first: Regret per step in the first season after the first change.
-        recovery_first: Number of steps from the first change to the start of the first recovered
-            season, which is 0 if the season after the change has recovered. If the regret does not
-            recover before the next change or the end of the run, all steps until that time are
-            counted. If many runs do not recover, the mean over runs is therefore too low.
+        recovery_first: Number of steps from the first change to the start of the first season in
+            which the regret has recovered. The number is 0 if this is the first season after the
+            change. If the regret does not recover before the next change or the end of the run, all
+            steps until that time are counted. If the regret of many runs does not recover, the mean
+            over runs is therefore too low.
         recovered_first: 1 if the regret recovers before the next change or the end of the run,
             else 0.
         worst_window: Largest total regret in a window of one initial period.
@@ -47,7 +48,8 @@ def change_costs(regret: ArrayLike, changes: ArrayLike, *, periods: ArrayLike) -
         regret: Regret of each step, shape (steps,).
         changes: Indices of the first step after each change, in ascending order; at least one.
         periods: Lengths of the season in steps, before the first change and after each change. If
-            the next change comes before the end of a season, all steps until that change are used.
+            the next change comes before the end of the first season after the first change, the
+            regret is averaged over all steps between the two changes.
     """
     regret = np.asarray(regret, dtype=np.float64)
     first, end = [*np.asarray(changes).tolist(), len(regret)][:2]
@@ -62,7 +64,7 @@ def change_costs(regret: ArrayLike, changes: ArrayLike, *, periods: ArrayLike) -
 
 
 def _window_means(values: Array, window: int) -> Array:
-    """Return the mean of each window of values; values fewer than ``window`` form one window."""
+    """Return the mean of each window; fewer than ``window`` values form a single window."""
     window = min(window, len(values))
     sums = np.concatenate([[0.0], np.cumsum(values)])
     means: Array = (sums[window:] - sums[:-window]) / window

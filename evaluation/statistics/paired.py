@@ -15,7 +15,7 @@ _ENUMERATED = 16
 _ROWS = 4096
 """Maximum number of random sign patterns in memory at a time."""
 _FURTHEST, _GRID = 50.0, 64
-"""Maximum factor between the estimate and a bound of a ratio, and number of points of a grid."""
+"""Maximum factor between an estimated ratio and its bounds, and number of grid points per bound."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def paired_ratio(
     )
     members = finer[inside(finer)]
     low, high = members.min(initial=coarse[first]), members.max(initial=coarse[last])
-    # A bound beyond the end of the coarse grid is set to 0 or infinity.
+    # A bound at the end of the coarse grid may lie beyond it, and is set to 0 or infinity.
     return Interval(ratio, 0.0 if first == 0 else low, np.inf if last == len(known) - 1 else high)
 
 
@@ -139,7 +139,7 @@ def sign_flip_test(differences: ArrayLike, *, seed: int = 0, resamples: int = 99
 
 def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
     """Return the ``sign_flip_test`` of every column of differences (runs, columns)."""
-    runs = require_runs(differences)  # a NaN would count as significant
+    runs = require_runs(differences)  # NaN is not allowed, since it would count as significant
     # With the tolerance, sums that differ only in the order of additions count as equal.
     observed = np.abs(differences.sum(0)) - 1e-12 * np.abs(differences).sum(0)
     if runs <= _ENUMERATED:

@@ -3,8 +3,8 @@
 Scores have shape (runs, tasks), and higher scores are better. Runs are resampled within each task,
 since seeds of different tasks are independent. The same runs are resampled for all compared agents,
 since these agents share the world of a run. The estimators are those of the package rliable, with
-two changes: the bootstrap depends on the seed, and intervals are wider for few runs, whose
-resamples have too little spread.
+two changes: the bootstrap takes a seed, and intervals are wider for few runs, whose resamples
+have too little spread.
 """
 
 from __future__ import annotations
@@ -166,13 +166,13 @@ def stratified_band(
     """Return percentile intervals of k statistics, widened for small numbers of runs.
 
     The variance of resamples of n runs is too small by a factor of (n - 1) / n, and it is uncertain
-    if n is small. The percentiles are therefore computed from Student's t, with
-    ``tasks * (runs - 1)`` degrees of freedom and scaled by sqrt(n / (n - 1))
+    if n is small. The levels of the percentiles are therefore computed from quantiles of Student's
+    t distribution with ``tasks * (runs - 1)`` degrees of freedom, multiplied by sqrt(n / (n - 1))
     [@hesterberg2015teachers]. The bounds are NaN for one run.
 
     Args:
-        statistic: Function of the number of times that each run is drawn. Counts of 1 give the
-            estimate.
+        statistic: Function of the number of times that each run is drawn. If every run is drawn
+            once, the function returns the estimate.
         runs: Number of runs per task.
         tasks: Number of tasks, which are resampled independently.
         level: Pointwise coverage of each interval.
@@ -191,7 +191,7 @@ def stratified_band(
 
 
 def entry_mean(values: Array) -> Statistic:
-    """Return a statistic: the mean of values (k, runs, tasks) over runs and tasks."""
+    """Return the function that computes the mean of values (k, runs, tasks) over resampled runs."""
     k, runs, tasks = values.shape
     flat = values.reshape(k, runs * tasks).T
 
@@ -202,7 +202,10 @@ def entry_mean(values: Array) -> Statistic:
 
 
 def middle_mean(scores: Array) -> Statistic:
-    """Return a statistic: the mean of the middle half of scores (runs, tasks)."""
+    """Return the function that computes the mean of the middle half of resampled scores.
+
+    The scores have shape (runs, tasks).
+    """
     order = np.argsort(scores, axis=None)
     ascending = scores.ravel()[order]
     cut = scores.size // 4
@@ -218,7 +221,10 @@ def middle_mean(scores: Array) -> Statistic:
 
 
 def pair_mean(wins: Array) -> Statistic:
-    """Return a statistic: the mean of wins (runs of x, runs of y, tasks) over all pairs."""
+    """Return the function that computes the mean of wins over all pairs of resampled runs.
+
+    The wins have shape (runs of x, runs of y, tasks).
+    """
     runs, _, tasks = wins.shape
 
     def statistic(counts: Array) -> Array:

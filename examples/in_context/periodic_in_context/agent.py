@@ -89,7 +89,7 @@ class InContextUCB(Saveable):
         self.rebuild()
 
     def belief(self, t: float) -> tuple[Array, Array]:
-        """Return mean and deviation of mean rewards at time t; NaN while the scale is unknown."""
+        """Return mean and deviation of each mean reward at t; NaN while the scale is unknown."""
         if not self._deviation:
             nothing = np.full(self._n_arms, np.nan)
             return nothing, nothing.copy()
@@ -124,7 +124,7 @@ class InContextUCB(Saveable):
             self._read(len(self._history) - 1)
 
     def rebuild(self) -> None:
-        """Read all stored rewards again, after computing their scale if it is due."""
+        """Read all stored rewards again, after computing a new reward scale if it is due."""
         rewards = np.array([row[2] for row in self._history])
         if len(rewards) >= self._next:
             self._mean, self._deviation = float(rewards.mean()), float(rewards.std()) or 1.0

@@ -93,7 +93,7 @@ def _arrays(rng: Rng, draw: Draw, life: Life) -> Batch:
 
 
 class Questions(NamedTuple):
-    """Queries: number of earlier decisions, arm, and value to predict."""
+    """Queries, each with the number of earlier decisions, the arm, and the value to predict."""
 
     when: NDArray[np.int64]
     arms: NDArray[np.int64]

@@ -1,7 +1,7 @@
 """Policies that generate the training histories; they observe only rewards.
 
 Each policy uses upper confidence bounds on kernel-weighted means, with random kernels, a random
-width and a random share of random choices. The policies range from uniform choices to nearly good
+width and a random share of random choices. The policies range from uniform choices to fairly good
 agents. No policy sees a mean reward: otherwise its choices would reveal the good arms to the
 network, and the network would later take its own choices as evidence. The only exception is a warm
 start, whose arms may be the best arms, as in Madrid. The tokens mark these decisions as decisions

@@ -16,7 +16,7 @@ from periodic_in_context.weights import Weights, WeightsError
 LOG_DEVIATION, LOG_RANGE = -1.0, 3.0
 """Centre of the logarithm of a standard deviation, and its maximum distance from the centre."""
 _EPSILON = np.float32(1e-5)
-"""Default of torch.nn.LayerNorm."""
+"""Term added to a variance, the default of torch.nn.LayerNorm."""
 
 
 class _Linear(NamedTuple):

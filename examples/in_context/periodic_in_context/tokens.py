@@ -14,7 +14,7 @@ _NOISE_KNOWN, _LOG_NOISE, _NOISE_UNIT = 7, 8, 3.0
 FIRST_SCALE = 4
 """Number of rewards from which the first reward scale is computed, if the scale is unknown."""
 MAX_SCALED_REWARD = 8.0
-"""Maximum distance of a reward from the mean in standard deviations; others are clipped."""
+"""Maximum distance of a reward from the mean, in standard deviations; larger ones are clipped."""
 MIN_NOISE, MAX_NOISE = 0.01, 10.0
 """Bounds of a known noise, in standard deviations of the rewards."""
 

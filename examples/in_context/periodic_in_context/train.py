@@ -6,7 +6,7 @@ Training uses one thread, and the seed determines all random numbers, so that th
 the same kind of machine create the same file. Worlds of ``periodic_envs`` are not used. The last
 seventh of the steps concentrates on worlds that are slow to learn: those with many arms, and with
 noise as large as the differences in mean rewards. The current weights are written to FILE every two
-minutes, so that a training that is stopped leaves usable weights.
+minutes, so that a training run that is stopped leaves usable weights.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ class BayesianBanditsUCB(_Conjugate):
     """Agent of bayesianbandits that compares quantiles of a thousand draws.
 
     Args:
-        alpha: Quantile of the mean reward, with the library's name and default.
+        alpha: Quantile of the mean reward that is compared; the library has the same name and
+            default.
         common: Arguments of all agents of this library.
     """
 

@@ -11,7 +11,8 @@ from agents.checks import not_negative
 from periodic_gp_peers.peer import Peer
 
 FIRST_FIT, GROWTH = 10, 1.25
-"""Hyper-parameters are fitted after ten rewards, then whenever there are 25 % more rewards."""
+"""Hyper-parameters are fitted after ten rewards, then whenever there are 25 % more rewards than at
+the previous fit."""
 
 
 class BoTorchGPUCB(Peer):
@@ -69,7 +70,7 @@ class BoTorchGPUCB(Peer):
         """Return the model given all rewards, with new hyper-parameters if they are due."""
         data = (self._torch.as_tensor(np.array(x)) for x in (self._history, self._rewards))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that inputs such as t are outside the unit cube
+            warnings.simplefilter("ignore")  # for inputs such as t that are outside the unit cube
             model = self._models.SingleTaskGP(*data, **self._parts)
             if len(self._rewards) >= max(FIRST_FIT, GROWTH * self._fitted):
                 self._fit(model)

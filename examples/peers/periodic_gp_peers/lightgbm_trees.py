@@ -10,7 +10,7 @@ from agents.checks import whole
 from periodic_gp_peers.peer import Array, Peer
 
 FIRST_FIT = 10
-"""Number of rewards for the first trees: equal to the default of ``first_pulls``."""
+"""Number of rewards before the first trees are trained; equal to the default of ``first_pulls``."""
 
 
 class LightGBMThompson(Peer):

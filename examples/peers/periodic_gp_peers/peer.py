@@ -1,4 +1,4 @@
-"""Base class of the adapters: context, scaled rewards, random ties, one random generator."""
+"""Base class of the adapters, which provides the context, the scale of rewards and randomness."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Peer:
     The context consists of a constant, and of cosine and sine of the first harmonics of every
     season. Rewards are standardised with the scale that the problem provides. If the scale is
     unknown, rewards are standardised with the mean and standard deviation of the rewards so far,
-    and the first choices are random. A box is discretised to twenty points, as by the agents for
-    arms of ``agents``. All random numbers come from ``rng``.
+    and the first choices are random. A box is discretised to twenty points, as by the arm agents
+    of the package ``agents``. All random numbers come from ``rng``.
 
     Args:
         problem: Information about the world; it must include a season unless ``period`` is given.
@@ -80,7 +80,7 @@ class Peer:
             self.update(observation, action, reward)
 
     def start(self) -> None:
-        """Import the library and create the models; all attributes of the base class are set."""
+        """Import the library and create the models; the base class has set all its attributes."""
         raise NotImplementedError
 
     def choose(self, t: float) -> int:
