@@ -125,7 +125,7 @@ def count_step() -> dict[str, int]:
 
 
 def run_fresh(folder: Path, call: str) -> Any:
-    """Return the result of a function call of this module in a new interpreter, in a folder."""
+    """Call a function of this module in a new interpreter, in a folder, and return its result."""
     setup = f"import json, sys; sys.path[:0] = [{str(ROOT)!r}, {str(Path(__file__).parent)!r}]"
     code = f"{setup}; import calls; print(json.dumps(calls.{call}))"
     done = subprocess.run(

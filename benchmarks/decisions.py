@@ -1,4 +1,4 @@
-"""Time of a step of every agent of the zoo, early and late in a run.
+"""Time of a step of every agent in the zoo, early and late in a run.
 
 A step consists of ``act`` and ``update``. The script prints microseconds of processor time, which
 depends less on other programs than the elapsed time, averaged over a run of 200 steps. Refits of
@@ -57,7 +57,7 @@ class Player:
         return float(np.sin(0.12 * arm + self.phase * self.t) + self.rng.normal())
 
     def age(self, steps: int, seconds: float = np.inf) -> None:
-        """Pass rewards of mostly random arms to the agent, as long as the seconds last."""
+        """Pass rewards of mostly random arms to the agent, for at most ``seconds``."""
         start = time.process_time()
         for _ in range(steps):
             observation, arm = self.observation(), int(self.rng.integers(self.n_arms))
@@ -107,7 +107,7 @@ def run(text: str, name: str, steps: int) -> float:
 
 
 def cost(text: str, name: str, steps: int) -> str:
-    """Return the fastest of three runs, or "-" if the agent does not support the world."""
+    """Return the time of the fastest of three runs, or "-" if the agent rejects the world."""
     try:
         return f"{min(run(text, name, steps) for _ in range(3)):,.0f}"
     except (ValueError, TypeError):
@@ -130,10 +130,10 @@ def aged(text: str, far: int, budget: float) -> tuple[str, str]:
 def main() -> None:
     """Measure all times and print them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("agents", nargs="*", help="agents to measure; default: all of the zoo")
+    parser.add_argument("agents", nargs="*", help="agents to measure; default: the whole zoo")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--far", type=int, default=100_000)
-    parser.add_argument("--budget", type=float, default=5.0, help="seconds to reach FAR")
+    parser.add_argument("--budget", type=float, default=5.0, help="seconds to reach --far")
     asked = parser.parse_args()
     table = Table(title=f"Microseconds per step over {asked.steps} steps, and late / early")
     columns = ("agent", "50 arms", "interval", f"at {asked.far:,} / {EARLY:,}", "measured at")

@@ -104,7 +104,7 @@ class Vector:
 
 
 def spared(env_id: str) -> dict[str, bool]:
-    """Return the arguments that switch off the regret; CartPole computes none."""
+    """Return the arguments that switch off the regret, which CartPole does not compute."""
     return {} if env_id == CARTPOLE else {"regret": False}
 
 
@@ -139,7 +139,7 @@ Measure = Callable[[], tuple[float, float, float]]
 
 
 def take_turns(contestants: dict[str, Measure], rounds: int) -> dict[str, Any]:
-    """Return the medians over the rounds of the speeds of each environment."""
+    """Return the three speeds of each environment, as medians over the rounds."""
     runs: dict[str, list[tuple[float, float, float]]] = {name: [] for name in contestants}
     for _ in track(range(rounds), description="Rounds", transient=True):
         for name, run in contestants.items():
@@ -197,7 +197,7 @@ def table(title: str, speeds: dict[str, Any]) -> Table:
 
 
 def _simulated(env_id: str) -> str:
-    """Return a mark if an environment is simulated, since no measurements are imported."""
+    """Return a mark for an environment that simulates Madrid, otherwise an empty string."""
     if "Madrid-" not in env_id:
         return ""
     source = gym.make(env_id).unwrapped.data_source

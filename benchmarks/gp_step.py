@@ -3,8 +3,8 @@
 The script measures the whole loop of a bandit over 24 sensors in the plane (SE x periodic kernel,
 fixed hyper-parameters): predict the rewards of all actions, choose the highest bound, observe the
 reward. Every library chooses independently, and all must choose the same actions. The script also
-measures a late step against an early step, 10,000 actions against 100, and a million steps of the
-agent.
+compares a late step with an early step, and 10,000 actions with 100 actions. With --million, it
+also runs the agent for a million steps.
 
     python benchmarks/gp_step.py [--horizons 200 1000] [--million]
 
@@ -70,7 +70,7 @@ def ours(horizon: int, engine: str = "auto"):
 
 
 class Product(StationaryKernelMixin, Kernel):
-    """Product for scikit-learn: SE on the first two columns times periodic on the third column."""
+    """Kernel for scikit-learn: SE on the first two columns times periodic on the third column."""
 
     def __init__(self):
         """Create a kernel without free parameters."""
@@ -154,7 +154,7 @@ def gpy(horizon: int):
     import GPy
 
     def fit_predict(X, y, query):
-        # GPy's periodic kernel is exp(-sin^2 / (2 l^2)), so its l is half of ours.
+        # GPy's periodic kernel is exp(-sin^2 / (2 l^2)), so its length-scale is half of ours.
         kernel = GPy.kern.RBF(2, lengthscale=SCALE, active_dims=[0, 1])
         kernel = kernel * GPy.kern.StdPeriodic(
             1, period=PERIOD, lengthscale=TIME_SCALE / 2, active_dims=[2]
@@ -167,7 +167,10 @@ def gpy(horizon: int):
 
 
 def _first_best(bound: np.ndarray) -> int:
-    """Return the first action with the highest bound up to round-off, to break ties equally."""
+    """Return the first action whose bound is the highest up to round-off.
+
+    All libraries therefore break ties in the same way.
+    """
     return int(np.flatnonzero(bound >= bound.max() - 1e-7)[0])
 
 

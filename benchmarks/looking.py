@@ -77,7 +77,7 @@ def main() -> None:
     console.print(table)
     seconds = [build(options.edition) for _ in range(options.repeats)]
     console.print(
-        f"leaderboard build: {statistics.median(seconds):.2f} s (least {min(seconds):.2f})"
+        f"leaderboard build: {statistics.median(seconds):.2f} s (minimum {min(seconds):.2f})"
     )
 
 

@@ -1,6 +1,7 @@
 """Speed of training with the batch adapter, compared with SB3's DummyVecEnv.
 
-Both train PPO with the settings of ``agents/rl/defaults.py`` on 64 copies. They run in turns:
+PPO is trained on 64 copies with the settings of ``agents/rl/defaults.py``, alternately with the
+adapter and with DummyVecEnv:
 
     python benchmarks/rl.py [--steps 64000] [--repeats 3]
 """
@@ -37,7 +38,7 @@ def one_by_one(world: str) -> VecEnv:
 
 
 def speed(envs: VecEnv, steps: int) -> float:
-    """Return the steps per second of a training."""
+    """Return the steps per second of a training run."""
     settings = {**TRAINING["ppo"], "gamma": 0.0, "ent_coef": EXPLORING["ppo"]}
     network = {"net_arch": list(NET)}
     model = PPO("MlpPolicy", envs, seed=0, device="cpu", policy_kwargs=network, **settings)

@@ -38,9 +38,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     tried = {code: ("-c", code) for code in IMPORTS}
-    tried["the same, make an environment and reset it"] = ("-c", FIRST)
-    tried["the same with Flights, whose table is read"] = ("-c", READ)
-    tried["the same, and 100 times more"] = ("-c", AGAIN)
+    tried["make and reset an environment"] = ("-c", FIRST)
+    tried["make and reset Flights, read its table"] = ("-c", READ)
+    tried["make and reset Flights 101 times"] = ("-c", AGAIN)
     program = "from periodic_decisions.cli import main; main()"
     tried |= {f"periodic-gp {word}": ("-c", program, word) for word in COMMANDS}
     taken: dict[str, list[float]] = {name: [] for name in tried}

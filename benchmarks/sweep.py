@@ -5,12 +5,12 @@ The script measures:
 - the standard protocol with two workers and with one worker;
 - the time per step in the harness itself, outside world and agent;
 - the time of a run in addition to its steps;
-- the paper's synthetic study (five agents, T = 200), compared with the same study and harness with
-  scikit-learn's regressor, which is refitted at every step.
+- the paper's synthetic study (five agents, T = 200), compared with the same study in the same
+  harness with agents that refit scikit-learn's regressor at every step.
 
     python benchmarks/sweep.py [--seeds 0:10] [--study-seeds 0:100] [--sklearn-seeds 0:2]
 
-The study with scikit-learn is run on few seeds; times are compared per seed.
+The study with scikit-learn is run with few seeds; times are compared per seed.
 """
 
 import argparse

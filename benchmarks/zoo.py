@@ -45,7 +45,10 @@ def ours(text: str, n_arms: int, steps: int) -> None:
 
 
 def policy(text: str, n_arms: int) -> Any:
-    """Return the policy of pymab with the same bound, scale times sqrt(c log n / n[a])."""
+    """Return the policy of pymab that has the same bound as an agent.
+
+    The width of the bound is scale * sqrt(c log n / n[a]).
+    """
     return {
         "ucb1": lambda: UCBPolicy(n_arms=n_arms, c=2.0),
         "sw-ucb": lambda: SlidingWindowUCBPolicy(n_arms=n_arms, c=2.0, window_size=100),

@@ -30,14 +30,17 @@ MIN_SEASONS = 3  # fewer seasons do not show how seasons differ
 # Lags at which covariances are fitted, in steps and in seasons.
 STEPS = (0, 1, 2, 3, 4, 6, 8, 12)
 SEASONS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8)
-# Candidates for the correlations from step to step of the two decays; the best pair is used.
+# Candidates for the step-to-step correlations of the two decays; the best pair is used.
 FAST, SLOW = (0.3, 0.5, 0.7, 0.85, 0.93), (0.96, 0.98, 0.99, 0.996)
 # Chosen on the Madrid data of 2016 and 2017, by fitting to one year and evaluating on the other.
 SEASON_LENGTH_SCALE, HARMONICS, SEASON_WEIGHT = 0.7, 4, 0.3
 RANKS = {"level": 3, "fast": 8, "slow": 6, "season": 3}
-NOISE_SHARE = 0.15  # minimum share of the noise in the variance around the profile
-LEAST_SPREAD = 1e-3  # minimum deviation around the profile, as a share of the standard deviation
-OWN_SHARE = 1e-3  # minimum independent variance of an arm, as a share of the variance
+# Minimum noise variance, as a share of the variance around the profile.
+NOISE_SHARE = 0.15
+# Minimum standard deviation around the profile, as a share of the standard deviation of all values.
+LEAST_SPREAD = 1e-3
+# Minimum independent variance of an arm, as a share of the variance around the profile.
+OWN_SHARE = 1e-3
 MADRID_HOURS = 24
 ABOUT_MADRID = (
     "Prior for hourly NO (ug/m3) at Madrid's {stations} stations: summary statistics of the "
@@ -67,11 +70,12 @@ def learn(
         transform: "identity", "sqrt", "log1p", or "auto" for the most likely of these transforms.
         places: Coordinates of the arms; without coordinates, the prior applies only to these arms
             in this order.
-        about: Description of the prior in one sentence; the part before the colon is its name.
-        extra: Other entries, such as the names of the arms.
+        about: Description of the prior in one sentence. The part before the colon is the name of
+            the prior.
+        extra: Other entries of the file, such as the names of the arms.
         unit: Unit of the transformed scale; None for the standard deviation around the profile.
         noise_variance: Noise variance in squared units; None to estimate it from the residuals.
-        decays: Correlations from step to step of a fast and a slow decay; None to learn them.
+        decays: Step-to-step correlations of the fast and the slow decay; None to learn them.
 
     Raises:
         DataError: If there are too few measurements, or all measurements are equal.
@@ -154,14 +158,14 @@ def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
 
 
 def phases(steps: int, period: float) -> NDArray[np.int64]:
-    """Return the row of the profile for each step, as ``Knowledge`` computes it."""
+    """Return the row of the profile for each step, as ``LearnedPrior`` computes it."""
     rows = math.ceil(period)
     # Round-off must not move a step to the previous row.
     return (np.arange(steps) / period % 1.0 * rows + 1e-9).astype(np.int64) % rows
 
 
 def profile_of(y: Sequence[Array], period: float) -> Array:
-    """Return the mean by phase and arm, or the mean of the arm if a phase has no measurement."""
+    """Return the mean by phase and arm; for a phase without measurements, the mean of the arm."""
     whole = np.concatenate(y)
     rows = np.concatenate([phases(len(stretch), period) for stretch in y])
     seen = ~np.isnan(whole)
@@ -213,7 +217,7 @@ def _basis(lags: NDArray[np.int64], period: float, decays: tuple[float, float]) 
 
 
 def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple[float, float]:
-    """Return the decays whose non-negative fit to the mean autocovariance is best."""
+    """Return the two decays that fit the mean autocovariance best, with non-negative weights."""
     mean = np.trace(C, axis1=1, axis2=2) / C.shape[1]
 
     def error(decays: tuple[float, float]) -> float:
@@ -227,7 +231,7 @@ def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple
 def _parts(
     lags: NDArray[np.int64], C: Array, period: float, decays: tuple[float, float]
 ) -> dict[str, Array]:
-    """Return the parts whose sum fits the covariances at all lags."""
+    """Return the parts of the covariance, fitted to all lags by least squares."""
     basis = _basis(lags, period, decays)
     coefficients = np.linalg.lstsq(basis, C.reshape(len(lags), -1), rcond=None)[0]
     names = ("level", "fast", "slow", "season", "noise")
@@ -244,7 +248,10 @@ def _cut(C: Array, rank: int, floor: float) -> dict[str, Any]:
 
 
 def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
-    """Return a prior for NO in Madrid from imported years, and the number of seasons."""
+    """Return a prior for nitric oxide (NO) in Madrid, and the number of seasons in its data.
+
+    The measurements of all years must have been imported.
+    """
     imported = cache.years()
     missing = [str(year) for year in years if year not in imported]
     if missing:
@@ -252,7 +259,7 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
         raise DataError(
             "not-imported",
             f"the measurements of {', '.join(missing)} are not imported (imported years: "
-            f"{available}): import them, see periodic-gp data import --help",
+            f"{available}): import them first, see periodic-gp data import --help",
         )
     tables = [cache.table(year, magnitude_number("NO")) for year in years]
     # The stations that measured NO in all years.

@@ -3,7 +3,7 @@
 Published values are rounded and never below 1, so moments of their logarithms would be wrong where
 the value 1 is frequent. The parameters are therefore fitted by stochastic EM, which repeats two
 steps: draw the Gaussian level behind every value, given the parameters and the hours before and
-after; then estimate the parameters as if the draws had been measured.
+after; then estimate the parameters as if the drawn levels were measurements.
 
     python -m studies.calibrate_madrid [FOLDER WITH Anio2016.zip AND Anio2017.zip]
 
@@ -43,8 +43,9 @@ ABOUT = (
     "abiertos. Made by studies/calibrate_madrid.py; the names are explained in "
     "periodic_envs/data/madrid/simulator.py."
 )
-# Saturation in units of a station's 99 % quantile, chosen from values between 0.05 and 2 on data of
-# 2016 and 2017. A larger saturation gives too many high values, a smaller one too many values of 1.
+# Saturation in units of a station's 99 % quantile, chosen from values between 0.05 and 2 with the
+# data of 2016 and 2017. A larger saturation gives too many high values, a smaller one too many
+# values of 1.
 SATURATION = 0.4
 SWEEPS = 60
 LAGS_HOURS = 240
@@ -54,7 +55,10 @@ CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 
 def no_table(zip_path: Path) -> pd.DataFrame:
-    """Return NO of one year, hours x stations, indexed by local time; NaN where it is not valid."""
+    """Return the nitric oxide (NO) of one year, shape (hours, stations).
+
+    The index is the local time. Invalid values are NaN.
+    """
     with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, {DATA_VARIABLE: folder}):
         (entry,) = import_paths([zip_path]).entries
         stations, measured = cache.table(entry.year, magnitude_number("NO"))
@@ -78,7 +82,7 @@ class CalendarRows:
 
     @classmethod
     def of(cls, times: pd.DatetimeIndex) -> "CalendarRows":
-        """Return the calendar of the rows of a table."""
+        """Return the hour, month and weekday of every row of a table with these times."""
         weekday = times.day_of_week.to_numpy()
         return cls(times.hour.to_numpy(), times.month.to_numpy() - 1, weekday)
 
@@ -105,11 +109,12 @@ class LevelEstimate:
 
 
 def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
-    """Fit all parameters to a table of whole numbers, 1 and above, NaN where missing."""
+    """Fit all parameters to a table of whole numbers of at least 1; NaN marks missing values."""
     rng = np.random.default_rng(0)
     calendar = CalendarRows.of(no.index)
     values = no.to_numpy()
-    # Bounds of the level: by rounding, by the floor of 1, and infinite where a value is missing.
+    # Bounds of the level follow from rounding and from the floor of 1, and are infinite where a
+    # value is missing.
     saturation = SATURATION * np.nanquantile(values, 0.99, axis=0)
     at_least = np.where(values > 1.0, values - 0.5, 0.5)
     lower = np.where(values > 1.0, level_of_no(at_least, saturation=saturation), -np.inf)
@@ -131,7 +136,7 @@ def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
 
 
 def estimate(level: Array, calendar: CalendarRows) -> LevelEstimate:
-    """Return means and spreads by the calendar, as if the levels had been measured."""
+    """Return the calendar means and spreads of levels; drawn levels are treated as measurements."""
     hour, month, weekday = calendar.hour, calendar.month, calendar.weekday
     profile = calendar.mean(level, "hour")
     month_profile, weekday_profile = np.zeros((12, HOURS_PER_DAY)), np.zeros((7, HOURS_PER_DAY))
@@ -194,7 +199,10 @@ def draw_levels(rng: np.random.Generator, fit: LevelEstimate, lower: Array, uppe
 
 
 def weather_share(weather: Array, month: NDArray[np.int_]) -> Array:
-    """Return the variance of the weather by part, for each month with its two neighbours."""
+    """Return the variance of each part of the weather in each month, shape (month, part).
+
+    The estimate for a month also uses the two neighbouring months.
+    """
     lags = np.arange(LAGS_HOURS + 1)
     # The weather of an hour is the mean of the weather at its beginning and its end.
     shapes = 2.0 * parts_after(lags) + parts_after(lags - 1) + parts_after(lags + 1)
@@ -207,7 +215,7 @@ def weather_share(weather: Array, month: NDArray[np.int_]) -> Array:
 
 
 def residual_covariance(residual: Array) -> Array:
-    """Return the covariance of the residuals by part."""
+    """Return the covariance of each part of the residuals, shape (part, station, station)."""
     measured = autocovariances(residual, np.full(len(residual), True))
     return part_covariances(measured, parts_after(np.arange(LAGS_HOURS + 1)))
 
@@ -242,7 +250,7 @@ def part_covariances(measured: Array, shapes: Array, *, rounds: int = 200) -> Ar
     Returns:
         Array of shape ``(part, column, column)``, scaled so that the diagonals sum to 1.
     """
-    importance = 1.0 / (1.0 + np.arange(len(shapes)))  # near lags matter more, far lags are many
+    importance = 1.0 / (1.0 + np.arange(len(shapes)))  # far lags are many, so near lags weigh more
     parts = np.zeros((shapes.shape[1], *measured.shape[1:]))
     for _ in range(rounds):
         for part, shape in enumerate(shapes.T):

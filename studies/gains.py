@@ -35,13 +35,14 @@ from studies.theory import (
 )
 
 STEPS, PERIOD, WIDTH, ARMS, GRID = 200, 20, 10.0, 50, 101
-"""Horizon, season and actions of the synthetic study, and points of the grid for an interval."""
+"""Horizon, period, interval width and number of arms of the synthetic study, and number of grid
+points that replace the interval."""
 SHORT_PERIOD = 5
-"""Period for which growth is followed over many seasons."""
+"""Period in the checks of growth, which need many seasons."""
 
 
 def season_lags(tau: int) -> Array:
-    """Return the time between any two phases of a season."""
+    """Return the time differences between the phases of a season, shape (tau, tau)."""
     return np.subtract.outer(np.arange(tau), np.arange(tau)).astype(np.float64)
 
 
@@ -104,7 +105,7 @@ def rank(tau: int, period: float) -> int:
 
 
 def movement(length_scale: float) -> float:
-    """Return the standard deviation over a season at an action, as a share of the prior deviation.
+    """Return the standard deviation of a mean reward over a season, as a share of the prior's.
 
     The mean over phases t, s of 1 - k(t, s) is the expected variance around the season's mean.
     """
@@ -157,7 +158,7 @@ class Rate:
 
 
 def rise(t: Array, gamma: Array) -> float:
-    """Return the slope of gamma against log(T / tau), over the upper half of the range."""
+    """Return the slope of gamma against log(T / tau), over the upper half of log(T / tau)."""
     upper = t**2 >= t[0] * t[-1]
     return float(np.polyfit(np.log(t[upper]), gamma[upper], 1)[0])
 

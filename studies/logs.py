@@ -18,7 +18,8 @@ ARM, PLAN, LEARNED = "a fixed arm", "the best arm of each phase", "best-per-phas
 TARGETS = (ARM, PLAN, LEARNED)
 """Policies to evaluate.
 
-The first arm; the best arm of each phase by the true means; the best arm of each phase by the log.
+The fixed arm is the first arm. The best arm of each phase is determined from the true means; the
+last policy learns it from the log.
 """
 REFUSED = (math.nan, math.nan, math.nan)
 
@@ -117,7 +118,7 @@ class Score:
 
 
 def score(parts: Sequence[Array]) -> Score:
-    """Return the score for the errors of all parts, arrays of shape (logs, 3)."""
+    """Return the score for the errors in all parts, each an array of shape (logs, 3)."""
     every = np.concatenate(parts)
     told = every[~np.isnan(every[:, 0])]
     n = len(told)
@@ -129,7 +130,8 @@ def score(parts: Sequence[Array]) -> Score:
         logs=len(every),
         refused=1.0 - n / len(every),
         coverage=inside,
-        # The usual error is 0 for a share of 0 or 1, so one success and one failure are added.
+        # The usual standard error is 0 for a share of 0 or 1, so one success and one failure are
+        # added.
         coverage_error=math.sqrt((inside * n + 1) * ((1 - inside) * n + 1) / (n + 2) ** 3),
         bias=float(error.mean()),
         bias_error=float(error.std(ddof=1) / math.sqrt(n)),

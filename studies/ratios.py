@@ -26,12 +26,12 @@ def ratio(results: Results, task: str, agent: str, baseline: str) -> Interval:
 def ratio_table(
     results: Results, task: str, baseline: str, *, digits: int = 1, track: str = "online"
 ) -> pd.DataFrame:
-    """Return the mean regrets of agents and their ratios to a baseline, the smallest first.
+    """Return the mean regrets of agents in ascending order, and their ratios to a baseline.
 
     Args:
         results: Results of the runs.
         task: Name of the task in tables.
-        baseline: Agent or reference row.
+        baseline: Name of an agent or of a reference row.
         digits: Number of decimals of the regrets.
         track: Track of the agents.
     """

@@ -54,7 +54,7 @@ def run_study(
         name: Name of the study.
         stores: Folder of the stores with finished runs.
         data: Folder for the files of totals.
-        seeds: Seeds instead of those of the protocols, such as "0:2" to try a study.
+        seeds: Seeds that replace those of the protocols; for example, "0:2" for a short test.
         workers: Number of processes; by default one per core.
     """
     stores.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a study from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("name", help="name of the study, such as zoo")
-    parser.add_argument("--seeds", help='seeds instead of those of the protocols, such as "0:2"')
+    parser.add_argument("--seeds", help='seeds that replace those of the protocols, such as "0:2"')
     parser.add_argument("--workers", type=int, help="number of processes; default: one per core")
     parser.add_argument("--data", type=Path, default=FOLDER / "data", help="folder to write to")
     options = parser.parse_args(arguments)

@@ -22,7 +22,7 @@ MORE = 4
 EPSILON = 0.3
 """Share of random decisions in the logs of policies that otherwise choose a preferred arm."""
 PLAN_PARTS = 4
-"""Number of parts of a season in each of which a logging schedule prefers a single arm."""
+"""Number of parts of a season; a logging schedule prefers one arm in each part."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Setting:
         env_id: Id of the world.
         world: World from which processes are drawn.
         poisson: True if rewards are counts, false for Gaussian noise of standard deviation 1.
-        day_deviation: Standard deviation of a level that all arms share within a season and that
-            is drawn for each season: good days and bad days.
+        day_deviation: Standard deviation of the effects of good and bad days. In each season, one
+            random effect is added to the rewards of all arms.
         seasons: Number of whole seasons in each log.
     """
 
@@ -154,7 +154,7 @@ def _rewards(setting: Setting, means: Array, period: float, rng: np.random.Gener
 
 
 def _plan(shape: tuple[int, ...], period: float, rng: np.random.Generator) -> Integers:
-    """Return a random arm for each log and each part of its season, shape (logs, steps)."""
+    """Return the arm that a random schedule prefers at each step, shape (logs, steps)."""
     logs, steps, arms = shape
     parts = rng.integers(0, arms, (logs, PLAN_PARTS))
     part = (np.arange(steps) % period / period * PLAN_PARTS).astype(np.intp)

@@ -112,9 +112,10 @@ def season_gain(
     """Return the bounds of gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
 
     Step t = 1, 2, ... is in phase (t - 1) mod tau, a row of ``season_covariance``. The upper bound
-    is the smaller of two bounds. The first is the online bound, as in ``action_gain``. For one
-    choice per step, it is at most twice the greedy gain, the guarantee of [@fisher1978analysis].
-    The second is Theorem 2, with the number of visits of each phase, so that tau need not divide T.
+    is the smaller of two bounds. The first is the online bound, as in ``action_gain``. With one
+    choice per step, the online bound is at most twice the greedy gain, which is the guarantee of
+    [@fisher1978analysis] for greedy choices. The second is Theorem 2, with the number of visits of
+    each phase, so that tau need not divide T.
     (Theorem 2 can hold with equality although phases are correlated: if actions are independent of
     each other, each phase may use a different action.)
     """
@@ -218,13 +219,13 @@ def power_of_log(rounds: ArrayLike, gamma: ArrayLike) -> float:
 
 
 def _greedy(covariance: Array, visits: Ints, noise_variance: float) -> Bracket:
-    """Return bounds: of the greedy design over candidates (phase, action), and of all designs."""
+    """Return the gain of a greedy design over (phase, action), and a bound for all designs."""
     noise_variance = checks.positive("noise_variance", noise_variance)
     (rounds, tau), n = visits.shape, len(covariance) // visits.shape[1]
     left, variances = covariance.copy(), covariance.diagonal().copy()
     pending = np.empty((_BLOCK, len(left)))
     low, choices = np.zeros(rounds + 1), np.empty(rounds, dtype=np.intp)
-    more = np.empty((rounds + 1, tau))  # largest marginal gain of one more reward of each phase
+    more = np.empty((rounds + 1, tau))  # largest marginal gain of one more reward in each phase
     more[0] = _log_gain(variances.reshape(tau, n).max(1), noise_variance)
     for t in range(rounds):
         row, here = t % _BLOCK, t % tau * n

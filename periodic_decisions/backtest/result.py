@@ -63,7 +63,9 @@ class WindowGain(Interval):
 
 @dataclass(frozen=True, eq=False)
 class BacktestResult:
-    """Total rewards of agents and reference policies, the rows of the result, in every window.
+    """Total rewards of agents and reference policies in every window.
+
+    Each agent and each reference policy is a row of the result.
 
     Attributes:
         table: Path of the table.
@@ -76,7 +78,8 @@ class BacktestResult:
         baseline: Row with which the others are compared.
         notes: One sentence for each window or agent that was left out.
         reading: Options of ``read_series`` with which the table was read.
-        schedule_period: Season that a schedule for the whole table would follow, or None.
+        schedule_period: Length in steps of the season that a schedule for the whole table would
+            follow, or None.
     """
 
     table: Path
@@ -116,12 +119,18 @@ class BacktestResult:
 
     @cached_property
     def shares(self) -> bool:
-        """Return whether gains can be shares: no total is negative, and no row is all zeros."""
+        """Return whether gains are expressed as shares of the baseline's total.
+
+        Shares require that no total is negative and that no row consists of zeros.
+        """
         values = np.array(list(self.totals.values())) * self.sign
         return bool((values >= 0.0).all() and (values.mean(1) > 0.0).all())
 
     def gain(self, row: str, over: str | None = None) -> WindowGain:
-        """Return the gain of a row over ``over``, by default the baseline; positive is better."""
+        """Return the gain of a row over the row ``over``, by default the baseline.
+
+        A positive gain means that the row is better.
+        """
         row_totals, base = self.totals[row], self.totals[over or self.baseline]
         if self.shares:
             ratio = paired_ratio(self.sign * row_totals, self.sign * base)
@@ -194,8 +203,8 @@ class BacktestResult:
 def setup_commands(result: BacktestResult) -> dict[str, tuple[str, ...]]:
     """Return commands that set up the best agent, and the learned schedule if it earned more.
 
-    The result is empty if the steps of the table are not lengths of time. A schedule needs the
-    rewards of all arms.
+    The result is empty if no agent finished all windows, or if the steps of the table are not
+    lengths of time. A schedule needs the rewards of all arms.
     """
     if not result.ranking or not isinstance(result.series.step, pd.Timedelta):
         return {}

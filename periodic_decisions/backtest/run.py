@@ -44,7 +44,7 @@ LIMITS = Limits(seconds=3600.0)  # limit of one run: windows of a user's table m
 
 
 class Backtest:
-    """Table that is cut into windows, on which agents can be run.
+    """Table that is cut into windows, and runs of agents on these windows.
 
     Args:
         table: Path of a table.

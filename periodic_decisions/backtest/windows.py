@@ -27,22 +27,26 @@ SCHEDULES = (HINDSIGHT, LEARNED)  # policies that need a season
 MEANINGS = {
     ORACLE: "the best arm of every step, which is known only afterwards",
     HINDSIGHT: "the best arm of each phase of the main season, chosen in hindsight for each window",
-    LEARNED: "the best arm of each phase in all data before the window, for the best season",
+    LEARNED: "the best arm of each phase in all data before the window, for the season with the "
+    "largest gain",
     FIXED: "the best single arm of each window, chosen in hindsight",
     LEARNED_FIXED: "the best single arm in all data before the window",
     UNIFORM: "an arm at random at each step",
 }
 REPLAY = "PeriodicGP-Replay-v0"
-WANTED_WINDOWS = 8  # fewer windows give wide intervals, more windows are too short to learn
+WANTED_WINDOWS = 8  # fewer windows give wide intervals; more windows would be too short to learn in
 MIN_WINDOWS = 4  # if fewer windows of whole seasons fit, a shorter season is used
-MAX_STEPS = 1008  # default limit of a window (six weeks of hours): agents slow down with time
-MIN_REPEATS = 10  # repetitions in warm start and window from which agents learn a season
+# Default maximum length of a window (six weeks of hours), since agents slow down with time.
+MAX_STEPS = 1008
+MIN_REPEATS = 10  # minimum number of repetitions, in warm start and window, to learn a season
 WARM_SEASONS = 2  # default length of the warm start, in seasons
 
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """Windows of a table, each preceded by a warm start: steps whose best arms agents receive.
+    """Windows of a table, each preceded by a warm start.
+
+    The agents receive the best arm of each step of the warm start.
 
     Attributes:
         firsts: First step of each window in the table, after its warm start.
@@ -67,7 +71,7 @@ def plan_windows(
     steps: int | None = None,
     warm: int | None = None,
 ) -> WindowPlan:
-    """Cut a table into adjacent windows that end with the table.
+    """Cut a table into adjacent windows; the last window ends with the table.
 
     A window consists of whole repetitions of the longest season for which four windows fit into
     the table. By default there are about eight windows, or more if eight windows would have more
@@ -116,7 +120,8 @@ def window_worlds(
     name: str, series: Series, plan: WindowPlan, objective: str
 ) -> list[dict[str, Any]]:
     """Return the windows of a plan as worlds that replay a clean copy of the table."""
-    # A replay needs a period. Without a season, it is the length of a window, hidden from agents.
+    # A replay needs a period. Without a season, the period is the length of a window, and agents do
+    # not receive it.
     periods: Any = list(plan.periods) or [float(plan.steps)]
     arguments = {
         "data": str(write_clean(series)),
@@ -163,7 +168,7 @@ def write_clean(series: Series) -> Path:
 def window_references(
     env: PeriodicBanditEnv, before: Array, periods: Sequence[float]
 ) -> dict[str, float]:
-    """Return the total reward in one window of each policy in ``MEANINGS``.
+    """Return the total reward of each policy in ``MEANINGS`` in one window.
 
     Args:
         env: World that replays the window.

@@ -85,7 +85,10 @@ def backtest(
         Path | None, typer.Option(help="File for a figure of the gains over the baseline.")
     ] = None,
     page: Annotated[
-        Path | None, typer.Option(help="File for an HTML page of all results, measured by regret.")
+        Path | None,
+        typer.Option(
+            help="HTML file for a page with all results; the page reports regret instead of gains."
+        ),
     ] = None,
     store: Annotated[
         Path | None,
@@ -208,8 +211,9 @@ def _print_rows(result: BacktestResult) -> None:
     for name in result.references:
         say(f"  {name}: {MEANINGS[name]}")
     say_prose(
-        "The brackets are 95 % intervals from comparisons paired by window. The gain of the best "
-        "of several agents is slightly optimistic, because the same data selected this agent.\n"
+        "Numbers in brackets are 95 % intervals from comparisons paired by window. The gain of the "
+        "best of several agents is slightly optimistic, because this agent was selected with the "
+        "same data.\n"
     )
 
 

@@ -45,11 +45,12 @@ def import_files(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Files of Madrid's open-data portal (csv, txt or zip), or folders of these files."
+            help="Files from Madrid's open-data portal (csv, txt or zip), or folders with these "
+            "files."
         ),
     ],
 ) -> None:
-    """Import files of Madrid's open-data portal to the data folder of this computer."""
+    """Import files from Madrid's open-data portal to the data folder of this computer."""
     from evaluation.console import draw
     from periodic_envs.data.madrid.importing import import_paths
 
@@ -69,7 +70,7 @@ def download(
     ],
     url: Annotated[
         str | None,
-        typer.Option(help="Address of the zip file; default: the known address of the year."),
+        typer.Option(help="Address of the zip file; default: the known address for the year."),
     ] = None,
 ) -> None:
     """Download years of measurements from Madrid's open-data portal and import them."""
@@ -83,7 +84,7 @@ def download(
     if url is not None and len(year) > 1:
         raise CommandError(
             "conflicting-options",
-            f"--url is the address of a single year: give --year once, got {len(year)} years",
+            f"--url is the address for a single year: give --year once, got {len(year)} years",
         )
     for number in year:
         address = url or addresses().get(number)
@@ -113,7 +114,7 @@ def list_data(
     years, damaged = cache.years(), []
     if not years:
         say(
-            "No data are imported. Download the data of Madrid with: periodic-gp data download "
+            "No data have been imported. Download the Madrid data with: periodic-gp data download "
             "madrid --year 2018\n"
             "or import files that you already have with: periodic-gp data import PATH..."
         )

@@ -34,8 +34,8 @@ StateArgument = Annotated[Path, typer.Argument(help="File of the decider.")]
 AgentOption = Annotated[
     str | None,
     typer.Option(
-        help="Agent of the decider, required if it comes from your own file (my_agent.py:MyAgent). "
-        "For safety, the file is imported only if you name it in every command."
+        help="Agent of the decider; required if the agent comes from your own file "
+        "(my_agent.py:MyAgent). For safety, a command imports this file only if you name the agent."
     ),
 ]
 OverwriteOption = Annotated[
@@ -256,8 +256,8 @@ def plan(
 ) -> None:
     """Show the choices that the decider would make if no further rewards arrived.
 
-    The decider stays unchanged. A step is marked as a trial if another arm has a higher expected
-    reward, so that the arm of the step is chosen to learn about it.
+    The decider stays unchanged. A step is marked as a trial if the decider would choose an arm to
+    learn about it, although another arm has a higher expected reward.
     """
     from periodic_decisions.decider.decider import Decider
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:  # importing pandas and SciPy would slow down the help text
 HEADER = ("policy", "estimator", "value per step", "95 % interval", "effective rows", "no overlap")
 LEGEND = (
     "Effective rows: the number of equally weighted rows that would give the same precision. No "
-    "overlap: the share of the steps at which the policy chooses an arm that the log never chose "
-    "at that phase of the season. If probabilities were logged, an arm counts as never chosen only "
-    "if chance does not explain its absence."
+    "overlap: the share of the steps at which the policy chooses an arm that was never logged at "
+    "that phase of the season. If probabilities were logged, an arm counts as never logged only if "
+    "chance does not explain its absence."
 )
 
 
@@ -62,7 +62,10 @@ def evaluate_log(
     ] = None,
     period: Annotated[
         float | None,
-        typer.Option(help="Length of a season in steps; default: a day, if the times are dates."),
+        typer.Option(
+            help="Length of a season in steps. Default: one day if the times are dates and a day "
+            "has at least two steps; otherwise this option is required."
+        ),
     ] = None,
     phases: Annotated[
         int | None,
@@ -86,8 +89,8 @@ def evaluate_log(
         bool,
         typer.Option(
             "--estimate-probabilities",
-            help="Estimate probabilities by the share of each arm in each phase, even if they are "
-            "logged.",
+            help="Estimate probabilities by the share of each arm in each phase, even if the log "
+            "has probabilities.",
         ),
     ] = False,
     clip: Annotated[
@@ -125,8 +128,8 @@ def evaluate_log(
 ) -> None:
     """Evaluate policies from a log of decisions that another policy made.
 
-    Policies that the log cannot evaluate are reported as an error. Without --policy, the log is
-    described.
+    Policies that the log cannot evaluate are reported as an error. Without --policy, the command
+    only describes the log.
     """
     from agents import AgentSpec
     from periodic_decisions.logs.describe import describe, guess_period
@@ -179,7 +182,7 @@ def evaluate_log(
             # Lines with two spaces belong to aligned tables, which must not be wrapped.
             (say if "  " in line else say_prose)(line)
         if period is None:
-            say("\nNo period was given: a season of one day is assumed.")
+            say("\nNo --period was given: a season of one day is assumed.")
     if policies or as_json:
         _answer(off_policy, policies, estimators, seed, as_json)
 

@@ -24,7 +24,7 @@ from periodic_decisions.cli.options import (
 
 MADRID = "madrid"
 MADRID_YEARS = "2016:2017"  # years of the shipped prior
-Learned = tuple[dict[str, Any], float, str]  # content of the file, seasons, first time
+Learned = tuple[dict[str, Any], float, str]  # content of the file, number of seasons, first time
 
 
 def learn_prior(
@@ -60,8 +60,9 @@ def learn_prior(
     arm_features: Annotated[
         Path | None,
         typer.Option(
-            help="Table with the coordinates of the arms, by which the arms of a world are matched "
-            "with the prior. Default: arms are matched by their order."
+            help="Table with the coordinates of the arms. With coordinates, the arms of a world "
+            "are matched with the arms of the prior by place. Default: arms are matched by their "
+            "order."
         ),
     ] = None,
     start: Annotated[
@@ -201,6 +202,6 @@ def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> N
     )
     say(f"Wrote {path}: {len(data):,} bytes.")
     say(
-        f"Use the prior as auto-gp-ucb:prior={path}. Its season begins at {begin}: start windows "
-        "at the same phase of the season."
+        f"Use the prior as auto-gp-ucb:prior={path}. The season of the prior begins at {begin}: "
+        "start windows at the same phase of the season."
     )

@@ -34,7 +34,9 @@ if TYPE_CHECKING:  # importing pandas takes half a second, and few methods need 
 
     from periodic_decisions.decider.plan import Plan
 
-LEFT_WHEN_FULL = 0.75  # share of the events that a trim keeps: removing them singly is slow
+# Share of the events that remain after a full list is trimmed. Removing one event at a time would
+# be slow.
+LEFT_WHEN_FULL = 0.75
 MAX_PLANNED = 10_000
 
 
@@ -47,7 +49,7 @@ class Choice:
         time: Time of the choice, in the time zone of the decider.
         arm: The chosen arm.
         expected: Expected mean reward; None if the agent has no belief.
-        interval: 95 % interval of the expected mean reward; None if the agent has no belief.
+        interval: 95 % interval of the mean reward; None if the agent has no belief.
         probability: Probability with which the arm was chosen; None if unknown.
     """
 
@@ -70,7 +72,7 @@ class Decider:
         step: Length of a step, such as "15 min" or "1h".
         seasons: Lengths of the seasons, such as ["1 day", "1 week"], the main season first; empty
             by default.
-        agent: Agent for finitely many arms, with settings after a colon.
+        agent: Name of an agent for finitely many arms, with settings after a colon.
         timezone: Time zone of times without an offset, such as "Europe/Madrid". Days and weeks
             follow its wall clock.
         objective: "max", or "min" if rewards are costs.
@@ -270,7 +272,7 @@ class Decider:
 
     @property
     def log(self) -> pd.DataFrame:
-        """Stored choices, with the columns time, arm, reward, probability and id of the choice.
+        """Stored choices, with the columns time, arm, reward, probability and choice_id.
 
         Unknown rewards and probabilities are NaN.
         """
@@ -309,8 +311,8 @@ class Decider:
 
         Args:
             path: Path of the file.
-            agent: Agent of the decider, required if it is not registered: for safety, a file cannot
-                cause a module to be imported.
+            agent: Agent of the decider; required if this agent is not registered. For safety, a
+                file cannot cause a module to be imported.
         """
         made = cls.__new__(cls)
         with state.opened(Path(path)) as (header, arrays):
@@ -365,8 +367,9 @@ class Decider:
                 new.append(event)
         if len(new) < len(events):
             warnings.warn(
-                f"skipped {len(events) - len(new):,} of {len(events):,} rewards, which are already "
-                "known (the same step, arm and reward): pass again=True to learn from them again",
+                f"skipped {len(events) - len(new):,} of {len(events):,} rewards because they are "
+                "already known (the same step, arm and reward): pass again=True to learn from "
+                "them again",
                 stacklevel=3,
             )
         return new
@@ -391,7 +394,7 @@ class Decider:
         share: float = 1.0,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        """Create a new agent and replay the stored rewards, with ``more``, in order of time."""
+        """Create a new agent, and replay the stored rewards and ``more`` in order of time."""
         names = [*self._names, *(name for name in arms if name not in self._names)]
         generation, events = self._generation + 1, self._journal.rewards(more, share)
         learner = Learner(self._spec, self._settings, len(arms), generation=generation)
@@ -451,14 +454,17 @@ def _spec(agent: str) -> AgentSpec:
 
 
 def _registered(agent: str) -> AgentSpec:
-    """Return the agent that a file names; raise an error if using it would import a module."""
+    """Return the agent that a file names, or raise an error if the agent is not registered.
+
+    Creating an unregistered agent would import a module.
+    """
     known = names()
     if agent in known:
         return AgentSpec(agent)
     if agent.partition(":")[0] not in known:
         raise DeciderError(
             "unregistered-agent",
-            f"its agent {agent!r} is not registered, so it must be named again: pass "
+            f"its agent {agent!r} is not registered: to allow the import of this agent, pass "
             f"agent={agent!r}",
         )
     return AgentSpec.parse(agent)

@@ -111,7 +111,7 @@ def _find_roles(
     reward_column: str | None,
     **columns: str | None,
 ) -> Roles:
-    """Return the roles of the columns; a column with the name of an arm has its rewards."""
+    """Return the roles of the columns; a column named like an arm has the rewards of this arm."""
     wide = [name for name in table.columns if name in names]
     if not wide:  # such as a log that a decider wrote, possibly with more columns
         arm_column = arm_column or ("arm" if "arm" in table.columns else None)
@@ -145,12 +145,12 @@ def _rewards(
 
 
 def _once(rewards: pd.DataFrame, duplicates: str, zone: str | None, source: str) -> pd.DataFrame:
-    """Remove repeated rewards of an arm at a time from a table; return logs unchanged.
+    """Remove repeated rewards for the same arm and time from a table; return logs unchanged.
 
     A log may contain several choices of the same arm at the same time. In a table, repeated rewards
     are averaged if ``duplicates="mean"``. Otherwise equal rewards are dropped, and different
-    rewards raise an error. Only in the hour that is repeated when clocks are set back, different
-    rewards are kept.
+    rewards raise an error. Different rewards are kept only in the hour that is repeated when clocks
+    are set back.
     """
     alone = rewards.groupby("time")["arm"].nunique() == 1
     if not rewards.duplicated(PLACE).any() or alone.mean() > MIN_SHARE_ALONE:

@@ -31,8 +31,8 @@ class Plan:
         table: Table with one row per step. The columns are ``time``; ``arm``; ``expected``, the
             expected mean reward of the arm; ``low`` and ``high``, the 95 % interval of this mean;
             ``mean_so_far``, the mean of the arm's past rewards at the same phase of the longest
-            season; and ``trial``, true if another arm has a higher expected reward, so that this
-            arm is chosen to learn about it. Unknown values are NaN (NA in ``trial``).
+            season; and ``trial``, true if the arm is chosen to learn about it, although another arm
+            has a higher expected reward. Unknown values are NaN (NA in ``trial``).
         arms: Available arms.
         notes: Warnings as text.
     """
@@ -70,7 +70,7 @@ class Plan:
         above.grid(alpha=0.3)
         below.plot(times, self.table["expected"], color="tab:blue")
         below.fill_between(times, self.table["low"], self.table["high"], alpha=0.25, lw=0)
-        below.set_ylabel("expected reward, 95 %")
+        below.set_ylabel("expected reward, 95 % interval")
         below.grid(alpha=0.3)
         locator = AutoDateLocator()  # type: ignore[no-untyped-call]
         below.xaxis.set_major_locator(locator)
@@ -123,7 +123,7 @@ def mean_so_far(
     steps: Sequence[int],
     rewards: Sequence[tuple[int, str, float]],
 ) -> tuple[Array, Array]:
-    """Return the mean and number of past rewards of each arm at the phases of some steps.
+    """Return the mean and number of past rewards of each arm at the phases of the given steps.
 
     Phases are those of the longest season. Without a season, no two steps share a phase.
 
@@ -143,7 +143,7 @@ def mean_so_far(
 
 
 def _doubts(settings: Settings, beliefs: Array, mean: Array, count: Array) -> tuple[str, ...]:
-    """Return a warning if past means lie outside the intervals of a plan."""
+    """Return a tuple with one warning if past means lie outside the intervals, else ``()``."""
     _, low, high = np.moveaxis(beliefs, -1, 0)
     outside = (count >= MIN_REWARDS) & ((mean < low) | (mean > high))
     steps = int(outside.any(1).sum())

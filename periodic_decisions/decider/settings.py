@@ -1,4 +1,4 @@
-"""Settings of a decider: parsing of times, lengths of time, arms and rewards.
+"""Settings of a decider, and checks of its times, lengths of time, arms and rewards.
 
 With a time zone, steps follow the wall clock, so that 09:00 has the same phase of the day in summer
 and in winter. Steps are skipped when the clock is set forward, and repeated when it is set back.
@@ -100,7 +100,7 @@ class StepClock:
     def of(
         cls, step: timedelta, seasons: Iterable[timedelta], timezone_name: str | None
     ) -> StepClock:
-        """Return the clock for a step, for seasons and for the name of a time zone."""
+        """Return the clock for the length of a step, the seasons, and the name of a time zone."""
         kinds = [season >= DAY or not DAY % season for season in seasons]
         try:
             zone = None if timezone_name is None else ZoneInfo(timezone_name)
@@ -115,10 +115,10 @@ class StepClock:
     def moment(self, value: Any) -> datetime:
         """Return a time as a datetime in the zone, or without a zone if there is none.
 
-        A time without an offset is interpreted in the zone. A time that occurs twice, because
-        clocks are set back, is the first of the two moments (the second if ``datetime.fold`` is 1).
-        A time that does not occur, because clocks are set forward, is shifted by the change: 02:30
-        becomes 03:30.
+        A time without an offset is interpreted in the zone. If a time occurs twice because clocks
+        are set back, the result is the first of the two moments (the second if ``datetime.fold`` is
+        1). If a time does not occur because clocks are set forward, the result is shifted by the
+        change: 02:30 becomes 03:30.
 
         Raises:
             DeciderError: If the value is not a time, or has an offset although there is no zone.
@@ -163,7 +163,7 @@ class StepClock:
         return moment.replace(tzinfo=None)
 
     def _beginnings(self, plain: datetime) -> list[datetime]:
-        """Return the beginnings of a step: none if clocks skip it, two if it is repeated."""
+        """Return the beginnings of a step: none if the step is skipped, two if it is repeated."""
         if self.zone is None:
             return [plain]
         if not self.on_the_wall:
@@ -176,7 +176,7 @@ class StepClock:
 
 
 def _instant(moment: datetime) -> datetime:
-    """Return a moment in UTC, since Python compares times of one zone by the wall clock."""
+    """Return a moment in UTC, since Python compares times in the same zone by the wall clock."""
     return moment if moment.tzinfo is None else moment.astimezone(UTC)
 
 
@@ -291,8 +291,8 @@ def checked_arms(arms: Any) -> list[str]:
     if len(set(names)) < len(names) or not 2 <= len(names) <= MAX_ARMS:
         raise DeciderError(
             "invalid-arms",
-            f"arms must be 2 to {MAX_ARMS:,} different names, got {len(names)} names, "
-            f"{len(set(names))} of them different",
+            f"arms must be 2 to {MAX_ARMS:,} different names, got {len(names)} "
+            f"({len(set(names))} different)",
         )
     return names
 

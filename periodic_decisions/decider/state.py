@@ -1,7 +1,7 @@
-"""State of a decider (agent, choices and rewards), and its file of arrays and a JSON header.
+"""State of a decider (agent, choices and rewards), and the file that stores this state.
 
-Only one process at a time can change a file: the process that holds the file's lock. It replaces
-the file atomically.
+A file has arrays and a JSON header. Only one process at a time can change a file: the process that
+holds the file's lock. This process replaces the file atomically.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ FORMAT = "periodic-gp decider"
 MAX_BYTES = 2**30
 MAX_HEADER_BYTES = 2**24
 MAX_WAITING_SECONDS = 60.0
-COLUMNS = ("time", "arm", "reward", "probability", "choice_id")  # readers take "id" for the arm
+# The ids are not in a column "id", because readers of tables take this name for the arms.
+COLUMNS = ("time", "arm", "reward", "probability", "choice_id")
 ASKED = -1  # code of a request for a choice, used instead of the number of an arm
-TOKENS = 2**24  # as many as six hexadecimal digits
-MAX_STEP = 2**53  # steps up to here are exact as float64
+TOKENS = 2**24  # number of values of six hexadecimal digits
+MAX_STEP = 2**53  # integers up to this limit are exact as float64
 DEVIATIONS = 1.96  # half the width of a 95 % interval in standard deviations
 _EPOCH, _TICK = datetime(1970, 1, 1), timedelta(microseconds=1)
 Event = tuple[int, int, float]  # step, arm (or ``ASKED``) and reward
@@ -84,7 +85,7 @@ class LoggedChoice:
 
 
 class Journal:
-    """Newest choices by their ids, and the list of the newest events.
+    """Newest choices, indexed by their ids, and newest events.
 
     Args:
         remember: Maximum number of stored choices, and of stored events.
@@ -186,7 +187,7 @@ def _moment(ticks: int, zone: Any) -> datetime:
 
 
 class Learner:
-    """Agent for a fixed number of arms, with methods for steps instead of observations.
+    """Agent for a fixed number of arms, whose methods take a step number instead of an observation.
 
     Args:
         spec: Name and settings of the agent.
@@ -288,12 +289,16 @@ class Learner:
         """Return a learner with the agent of a file."""
         agent_class = find_class(spec.name)
         if not (isinstance(agent_class, type) and issubclass(agent_class, Saveable)):
-            raise DeciderError("wrong-class", f"the agent {spec} is not the one that was saved")
+            raise DeciderError(
+                "wrong-class",
+                f"the class of the agent {spec} must be a subclass of agents.Saveable",
+            )
         agent: Any = unpack(header, arrays, agent_class)
         rng = agent._rng
         if not isinstance(agent, Agent):
             raise DeciderError(
-                "not-an-agent", f"{spec} is not an agent: it needs the methods act() and update()"
+                "not-an-agent",
+                f"{spec} is not an agent: its class must have the methods act() and update()",
             )
         return cls(spec, settings, n_arms, (agent, rng))
 
@@ -316,7 +321,10 @@ def _problem(n_arms: int, periods: Sequence[float]) -> Problem:
 
 @contextlib.contextmanager
 def _failing(spec: AgentSpec, what: str) -> Iterator[None]:
-    """Convert any error of an agent, which may be user code, to an error of one sentence."""
+    """Convert any error of an agent, which may be user code, to a ``DeciderError``.
+
+    The message of the ``DeciderError`` is one sentence.
+    """
     try:
         yield
     except Exception as error:

@@ -13,7 +13,10 @@ MAX_ARMS = 20  # arms that are described individually
 
 
 def guess_period(log: DecisionLog) -> float | None:
-    """Return the steps in a day if times are dates and a day has at least two steps, or None."""
+    """Return the number of steps in a day.
+
+    The result is None if times are not dates, or if a day has fewer than two steps.
+    """
     dated = isinstance(log.grid.step, pd.Timedelta)
     steps = float(pd.Timedelta(days=1) / log.grid.step) if dated else 0.0
     return steps if steps >= 2.0 else None
@@ -34,7 +37,7 @@ def _rows(log: DecisionLog) -> list[str]:
     ]
     empty = int(times[-1] - times[0]) + 1 - len(times)
     if empty:
-        lines.append(f"There is no decision at {count(empty, 'step')} in between.")
+        lines.append(f"No decision was made at {count(empty, 'step')} between these times.")
     if log.unknown:
         lines.append(
             f"Left out {count(log.unknown, 'row')} without a reward: unless rewards are missing at "

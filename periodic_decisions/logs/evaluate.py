@@ -40,15 +40,15 @@ NORMAL_QUANTILE = 1.959963984540054  # quantile of the standard normal distribut
 LOGGED = "the log's own policy"
 ESTIMATED = "probabilities were estimated by the share of each arm in each phase"
 ESTIMATORS = {
-    "dm": "the model alone",
+    "dm": "direct method (only the model)",
     "ips": "inverse probability weighting",
     "snips": "self-normalised inverse probability weighting",
     "dr": "doubly robust",
     "sndr": "self-normalised doubly robust",
 }
 NEEDS_MODEL = frozenset(("dr", "sndr"))  # estimators that use models of other folds
-PRIOR_ROWS = 1.0  # pseudo-rows per phase, divided among the arms as in the whole log
-CHANCE = 0.05  # maximum probability of an accidental absence, over all phases in total
+PRIOR_ROWS = 1.0  # pseudo-rows per phase, divided among the arms by their shares in the log
+CHANCE = 0.05  # significance level for the absence of an arm, over all phases in total
 Ratio = tuple[Array, Array]  # numerators and denominators of the rows, shape (n,) each
 
 
@@ -175,8 +175,8 @@ class OffPolicy:
         if policy.learned:
             raise DecisionLogError(
                 "circular-estimate",
-                f"the estimator dm cannot evaluate {policy.name}, whose arms the model itself "
-                "chose: use dr or ips",
+                f"the estimator dm cannot evaluate {policy.name}, whose arms were chosen by the "
+                "model: use dr or ips",
             )
         counts = self.seasons.count(chosen[used], len(self.log.names), used)
         mean, deviation = self.model.average(counts / counts.sum())
@@ -199,7 +199,7 @@ class OffPolicy:
         raise DecisionLogError(
             "no-overlap",
             f"the log cannot evaluate {policy.name}: in {share:.0%} of the steps, the policy "
-            "chooses an arm that the log never chose at that phase of the season, such as "
+            "chooses an arm that was never logged at that phase of the season, such as "
             f"{arm!r} at {when}{hint}",
         )
 
@@ -252,7 +252,8 @@ def ratios(
     Args:
         estimator: One of ``ESTIMATORS``.
         reward: Rewards of the logged arms, shape (n,), like all following arguments.
-        weight: Probability of the logged arm under the policy, divided by that under the log.
+        weight: Probability of the logged arm under the policy, divided by its probability in the
+            log.
         of_logged: Model means of the logged arms.
         of_policy: Model means of the policy's arms.
     """
@@ -267,7 +268,7 @@ def ratios(
 
 
 def value(parts: tuple[Ratio, ...]) -> float:
-    """Return the estimate: the sum, over the pairs, of the ratio of their sums."""
+    """Return the estimate: the sum, over the pairs, of total numerator / total denominator."""
     return float(sum(numerator.sum() / denominator.sum() for numerator, denominator in parts))
 
 
@@ -275,7 +276,7 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
     """Return the estimate with a 95 % interval from the jackknife over blocks.
 
     Args:
-        parts: Numerators and denominators, as from ``ratios``.
+        parts: Numerators and denominators, as returned by ``ratios``.
         block: Block of each row.
 
     Raises:
@@ -303,7 +304,9 @@ def block_interval(parts: tuple[Ratio, ...], block: Integers) -> Interval:
 
 
 def effective_size(weight: Array) -> float:
-    """Return the number of equally weighted rows with equal precision, (sum w)^2 / sum w^2.
+    """Return the effective number of rows, (sum w)^2 / sum w^2.
+
+    This number of equally weighted rows would give the same precision.
 
     >>> effective_size(np.array([2.0, 2.0, 0.0]))
     2.0
@@ -313,10 +316,10 @@ def effective_size(weight: Array) -> float:
 
 
 def estimate_probabilities(seasons: LogSeasons, arm: Integers, arms: int) -> Array:
-    """Return the share of each row's arm in its phase, smoothed towards its share in all rows.
+    """Return, for each row, the smoothed share of its arm in the rows of the same phase.
 
-    The estimates assume that the choices of the log depended only on the phase. Otherwise they can
-    be biased.
+    A share is smoothed towards the share of the arm in all rows. The estimates assume that the
+    choices of the log depended only on the phase. Otherwise they can be biased.
     """
     counts = seasons.count(arm, arms)
     smoothed = counts + PRIOR_ROWS * counts.sum(0) / counts.sum()

@@ -14,8 +14,8 @@ from periodic_decisions.tables.series import TimeGrid
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
-MAX_PHASES = 168  # the hours of a week
-MAX_BLOCKS = 60  # longer logs have several seasons in each block
+MAX_PHASES = 168  # default maximum number of phases: the hours of a week
+MAX_BLOCKS = 60  # maximum number of blocks; in longer logs, a block has several seasons
 MIN_BLOCKS = 4  # fewer blocks are too few to estimate a variance
 FOLDS = 5  # parts for cross-fitting, each of which consists of whole blocks
 DAY, WEEK = pd.Timedelta(days=1), pd.Timedelta(weeks=1)
@@ -142,7 +142,7 @@ def split_seasons(
     if seasons_per_block < 1 or (phases is not None and phases < 1):
         raise DecisionLogError(
             "out-of-range",
-            f"phases and seasons_per_block must be at least 1, got {phases} and "
+            f"phases and seasons_per_block (--block-seasons) must be at least 1, got {phases} and "
             f"{seasons_per_block}",
         )
     phases = min(max(1, round(period)), MAX_PHASES) if phases is None else phases

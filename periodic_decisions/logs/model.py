@@ -6,7 +6,8 @@ The arms have independent levels and seasons,
 
 with equal noise in all rows. The means and counts of rows by arm and phase are sufficient
 statistics, so the cost depends on the number of phases, not on the number of rows. The variances
-(in units of the noise variance) and the length-scale are the grid point with the highest evidence.
+(in units of the noise variance) and the length-scale are those of the grid point with the highest
+evidence.
 For each grid point, mu and the noise variance have their maximum-likelihood values
 [@rasmussen2006gaussian].
 """
@@ -44,7 +45,7 @@ class RewardModel:
     noise_variance: float
 
     def average(self, share: Array) -> tuple[float, float]:
-        """Return mean and standard deviation of an average with weights (phases, arms)."""
+        """Return the mean and standard deviation of an average with weights (phases, arms)."""
         by_arm = np.ascontiguousarray(share.T)
         variance = np.einsum("ap,apq,aq->", by_arm, self.covariance, by_arm)
         return float((share * self.mean).sum()), float(np.sqrt(max(variance, 0.0)))
@@ -52,7 +53,13 @@ class RewardModel:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Sufficient statistics: counts and means (arms, phases), and within-cell sum of squares."""
+    """Sufficient statistics of the cells, each of which is one arm at one phase.
+
+    Attributes:
+        count: Number of rows in each cell, shape (arms, phases).
+        mean: Mean reward in each cell, shape (arms, phases); 0 for a cell without rows.
+        within: Sum over all rows of the squared differences from the means of their cells.
+    """
 
     count: Array
     mean: Array
@@ -68,7 +75,7 @@ class Cells:
         return cls(number.reshape(arms, phases), mean.reshape(arms, phases), within)
 
     def noisy(self, prior: Array) -> tuple[Array, Array]:
-        """Return S and I + S K S with S^2 = counts, for a prior covariance K of the phases."""
+        """Return S = sqrt(count) and I + S K S, for a prior covariance K of the phases."""
         root = np.sqrt(self.count)
         return root, root[:, :, None] * prior * root[:, None, :] + np.eye(len(prior))
 
@@ -128,17 +135,22 @@ def posterior(cells: Cells, prior: Array, mu: float, noise_variance: float) -> R
 
 @dataclass(frozen=True, eq=False)
 class CrossFit:
-    """Mean rewards (folds, phases, arms), each predicted by a model fitted to all other folds."""
+    """Mean rewards, predicted for each fold by a model that was fitted to all other folds.
+
+    Attributes:
+        tables: Mean rewards, shape (folds, phases, arms).
+        seasons: Phase and fold of each row.
+    """
 
     tables: Array
     seasons: LogSeasons
 
     def at(self, arm: Integers) -> Array:
-        """Return the mean rewards of arms at the phases of the rows, by models without the rows."""
+        """Return the mean reward of one arm for each row, by a model fitted without this row."""
         return np.asarray(self.tables[self.seasons.fold, self.seasons.phase, arm])
 
     def best(self) -> Integers:
-        """Return the best arms at the phases of the rows, by models without these rows."""
+        """Return the best arm at the phase of each row, by a model fitted without this row."""
         return np.asarray(self.tables.argmax(2)[self.seasons.fold, self.seasons.phase])
 
 

@@ -1,8 +1,8 @@
 """Policies to evaluate on a log.
 
-A policy has a ``name``, a flag ``learned`` (true if the policy is learned from the log by models of
-other folds), and a method ``arms(log, seasons, models)``. The method returns the arm that the
-policy would have chosen at each row, and must not use the reward of that row.
+A policy has a ``name``, a flag ``learned`` (true if the policy is learned from the log by models
+fitted to other folds), and a method ``arms(log, seasons, models)``. The method returns the arm that
+the policy would have chosen at each row, and must not use the reward of that row.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BestPerPhase:
     learned: bool = True
 
     def arms(self, log: DecisionLog, seasons: LogSeasons, models: Models) -> Integers:
-        """Return the best arms at the phases of the rows, by models without these rows."""
+        """Return the best arm at the phase of each row, by a model fitted without this row."""
         return models().best()
 
 
@@ -92,7 +92,8 @@ class ScheduledArms:
             when = rows[int((chosen < 0).argmax())]
             raise DecisionLogError(
                 "incomplete-schedule",
-                f"{self.name} has no arm for {when}, which occurs in the log: add a row for it",
+                f"{self.name} has no arm for {when}, which occurs in the log: add a row for "
+                f"{when} to the schedule",
             )
         return chosen
 

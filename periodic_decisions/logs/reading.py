@@ -25,8 +25,8 @@ from periodic_decisions.tables.series import TimeGrid, find_grid, positions
 from periodic_envs.arrays import Array
 from periodic_envs.data.errors import DataError
 
-MAX_SHARE_WITHOUT = 0.5  # maximum share of rows without a probability in a log that can be used
-MONDAY = "1970-01-05"  # dated steps are counted from the last Monday before the first time
+MAX_SHARE_WITHOUT = 0.5  # maximum share of rows without a probability
+MONDAY = "1970-01-05"  # a Monday; dated steps are counted from the last Monday before the log
 
 
 def read_log(
@@ -104,7 +104,7 @@ def read_log(
     columns_note += (
         f"; probabilities are in {probability!r}" if probability else "; it has no probabilities"
     )
-    contexts_note = f"the contexts are used only by agents: {', '.join(map(repr, contexts))}"
+    contexts_note = f"context columns, which only agents use: {', '.join(map(repr, contexts))}"
     _check_numbers(table, columns, numbers, probability)
     log = DecisionLog(
         source=table.source,
@@ -142,8 +142,8 @@ def _steps(moments: Any, step: str | float | None, source: str) -> tuple[TimeGri
         except DataError as error:
             raise DecisionLogError(
                 error.code,
-                f"the times of {source} are irregular or far apart: give a step, such as '1h', and "
-                "times are rounded down to whole steps",
+                f"the times of {source} are irregular or far apart: give a step, such as '1h', to "
+                "which times are rounded down",
             ) from error
     stamps = isinstance(moments, pd.DatetimeIndex)
     try:
@@ -188,8 +188,8 @@ def _check_numbers(
             wrong = ~missing & ~((values > 0.0) & (values <= 1.0))
             wrong |= missing & (missing.mean() > MAX_SHARE_WITHOUT)
             rule = (
-                "probabilities must be above 0 and at most 1, and known in most rows; without the "
-                "column, they are estimated"
+                "probabilities must be above 0 and at most 1, and known in most rows; without this "
+                "column, probabilities are estimated"
             )
         elif name == columns[0]:
             wrong, rule = (

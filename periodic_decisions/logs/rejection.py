@@ -2,8 +2,8 @@
 
 The agent steps through the log. If the agent chooses the logged arm, it receives the reward, and
 the row is accepted; all other rows are skipped. If all K arms were logged with equal probability,
-the accepted rows have the same distribution as in the world itself, and the value is that of an
-agent that decides at only one step in K.
+the accepted rows have the same distribution as in the world itself, and the estimate is the mean
+reward of an agent that decides at only one step in K.
 
 If probabilities differ, a row with probability p is offered to the agent with probability
 min(1, c / p), where c is a low quantile of all p. Rows with p < c have the weight c / p, so that

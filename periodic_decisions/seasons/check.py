@@ -22,8 +22,8 @@ class Check:
         source: Name of the table.
         series: Readings of the table.
         search: Result of the search for seasons.
-        period: Length of the season in steps, the requested length or else that of the best
-            detected season; None if there is neither.
+        period: Length of the season in steps: the requested length, or else the length of the best
+            detected season. None if no length was requested and no season was detected.
         objective: "max" or "min".
         gain: Gain from knowing the phase; None without a period, or if the data do not reach a
             second season.

@@ -40,11 +40,11 @@ from periodic_envs.data.recording import rewards_of
 
 MIN_SEASONS = 3  # minimum number of repetitions of a season in the data
 MIN_STRENGTH = 0.01  # minimum share of the variance that a season explains
-MAX_PHASES = 64  # maximum number of phases in comparisons with the calendar; more are noise
+MAX_PHASES = 64  # maximum number of phases in comparisons with the calendar; more phases add noise
 CALENDAR_LEEWAY = 0.1  # relative loss of strength that is accepted for a calendar period
 MAX_P_VALUE = 0.005  # significance level; the test suite measures the rate of false detections
 MIN_GAIN = 0.05  # minimum additional gain of a longer, weaker season over a season that divides it
-MAX_PEAKS = 12  # maximum number of candidates from periodogram and autocorrelation each
+MAX_PEAKS = 12  # maximum number of candidates from the periodogram, and from the autocorrelation
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Season:
     Attributes:
         period: Length in steps.
         strength: Share of the variance explained in held-out seasons, at most 1.
-        p_value: p-value, corrected for all periods that could have been tested.
+        p_value: p-value of the F test, corrected for all periods that could have been tested.
         autocorrelation: Autocorrelation at a lag of one period.
         gain: Gain of the best arm of each phase over the best fixed arm in held-out seasons, as a
             share of the oracle's gain; negative for a loss.
@@ -129,14 +129,14 @@ def find_seasons(
 
 
 def _with_gain(season: Season, rewards: Array, grid: TimeGrid | None) -> Season:
-    """Return the season with the gain from knowing it."""
+    """Return a copy of the season whose ``gain`` is the gain from knowing the season."""
     choices = slot_choices(grid, len(rewards), season.period)
     _, gain = best_slots(rewards, season.period, choices)
     return season if gain is None else replace(season, gain=gain.signed_share)
 
 
 def _distinct(white: Array, significant: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the seasons that stay significant without the shorter seasons that divide them."""
+    """Return the seasons that are significant even without the shorter seasons that divide them."""
     distinct: dict[float, float] = {}
     for period, p in sorted(significant):
         within = [q for q in distinct if _fits_into(q, period, len(white))]
@@ -151,7 +151,10 @@ def _distinct(white: Array, significant: list[tuple[float, float]]) -> list[tupl
 
 
 def _rest_p_value(white: Array, period: float, within: list[float]) -> float:
-    """Return the p-value without shorter seasons, corrected for multiples of the shortest one."""
+    """Return the p-value after shorter seasons are removed.
+
+    It is corrected for the number of multiples of the shortest season that could have been tested.
+    """
     rest = white
     for shorter in within:
         rest = without_season(rest, shorter)
@@ -159,7 +162,7 @@ def _rest_p_value(white: Array, period: float, within: list[float]) -> float:
 
 
 def _fits_into(short: float, long: float, steps: int) -> bool:
-    """Return whether the long period is a multiple of the short one, up to the resolution."""
+    """Return whether the long period is a multiple of the short one, within the resolution."""
     ratio = long / short
     # A record of n steps resolves a period P up to about P^2 / n.
     return abs(ratio - max(1, round(ratio))) * short < long**2 / steps
@@ -206,7 +209,7 @@ def _candidates(frequencies: Array, power: Array, similarity: Array, longest: in
 
 
 def _rank(seasons: list[Season]) -> list[Season]:
-    """Return the seasons without harmonics of others, by decreasing gain, then strength."""
+    """Return at most four seasons that are not harmonics of others, by decreasing gain."""
     ranked: list[Season] = []
     seasons = [s for s in seasons if not any(_is_fraction(s, other) for other in seasons)]
     for one in sorted(seasons, key=lambda c: -c.strength):
@@ -236,12 +239,12 @@ def _is_harmonic(one: Season, better: Season) -> bool:
         return False
     if one is long:
         return one.gain <= better.gain + MIN_GAIN
-    # A random profile has 1/m of its variance at periods that divide its length by m.
+    # A random profile of length L has 1/m of its variance at the period L / m.
     return one.strength * multiple <= 1.5 * better.strength
 
 
 def standardise(values: Array) -> Array:
-    """Return the varying arms without gaps and linear trend, with mean 0 and variance 1."""
+    """Return the varying arms with gaps filled and linear trends removed, mean 0 and variance 1."""
     steps = np.arange(len(values), dtype=np.float64)
     used = values[:, varying(values)]
     if not used.shape[1]:
@@ -265,7 +268,7 @@ def varying(values: Array) -> NDArray[np.bool_]:
 
 
 def whiten(levels: Array) -> Array:
-    """Return the innovations of a first-order autoregression, in which seasons are preserved."""
+    """Return the innovations of a first-order autoregression, which preserve seasons."""
     before, after = levels[:-1], levels[1:]
     memory = np.clip((before * after).sum(0) / np.maximum((before**2).sum(0), 1e-300), 0.0, 1.0)
     # The first step has no predecessor; a zero keeps the number of steps.
@@ -407,7 +410,7 @@ def _sharpest(levels: Array, period: float) -> float:
     near = np.linspace(period - width, period + width, 41)
     near = near[(near >= 2.0) & (near * MIN_SEASONS <= steps)]
     harmonics = np.arange(1, int(min(4, period / 2)) + 1)
-    # Each period and harmonic is computed singly: a matrix of all could take gigabytes.
+    # One period and one harmonic at a time: a matrix for all of them could take gigabytes.
     rows = np.ascontiguousarray(levels.T)
     power = [sum(_power(rows, harmonic / p) for harmonic in harmonics) for p in near]
     return float(near[int(np.argmax(power))]) if len(near) else period

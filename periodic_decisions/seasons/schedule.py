@@ -156,8 +156,8 @@ class Schedule:
         names: Names of the arms.
         fixed: Best fixed arm.
         arms: Arm of each slot; the fixed arm unless another arm is better in held-out seasons.
-        rewards: Mean rewards (negative costs) in each season and slot of the arms that were chosen
-            from the other seasons, shape (seasons, slots), NaN without readings.
+        rewards: Mean reward (negative cost) in each season and slot, shape (seasons, slots), NaN
+            without readings. The arms for a season are chosen with data of the other seasons.
         gains: These rewards minus the rewards of the fixed arm, of the same shape.
         weights: Number of readings in each season and slot, of the same shape.
         sign: Factor that converts rewards to values of the table: -1 for costs.
@@ -178,7 +178,7 @@ class Schedule:
         return bool((self.arms == self.fixed).all())
 
     def over(self, slots: Sequence[int]) -> tuple[float, SeasonalMean]:
-        """Return the expected value in some slots, and the gain over the fixed arm."""
+        """Return the expected value in the given slots, and the gain over the fixed arm."""
         index = np.asarray(slots)
         weights = self.weights[:, index]
         total = weights.sum(1)
@@ -203,7 +203,10 @@ class Schedule:
         left = len(text) - 1 - MAX_LINES
         if left > 1:
             text = [*text[: MAX_LINES + 1], f"  ... and {left:,} more lines; --schedule writes all"]
-        title = f"Schedule by {self.slots.what}, per step; gains are over always choosing {name}:"
+        title = (
+            f"Schedule by {self.slots.what}, with means per step and gains over always choosing "
+            f"{name}:"
+        )
         return [title, *text, self._precision()]
 
     def _row(self, when: str, slots: list[int]) -> tuple[str, str, str, str]:
@@ -219,12 +222,16 @@ class Schedule:
                 f"{MIN_SEASONS_FOR_INTERVAL}.)"
             )
         return (
-            f"(The brackets are 95 % intervals over {seen:,} seasons. Arms are evaluated in "
+            f"(Numbers in brackets are 95 % intervals over {seen:,} seasons. Arms are evaluated in "
             "seasons that were not used to choose them.)"
         )
 
     def _runs(self) -> list[tuple[str, list[int]]]:
-        """Merge adjacent slots with one arm in a group, and identical runs of several groups."""
+        """Return the name and the slots of each line of the schedule.
+
+        Adjacent slots of a group are merged if they have the same arm. If several groups have the
+        same merged slots with the same arm, their lines are merged, too.
+        """
         assert self.slots is not None
         slots = self.slots
         groups = [list(run) for _, run in groupby(range(len(slots)), lambda i: slots.groups[i])]

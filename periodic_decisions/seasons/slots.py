@@ -29,7 +29,10 @@ Index = NDArray[np.intp]
 
 
 def phase_index(n_steps: int, period: float) -> tuple[Index, Index, int]:
-    """Return season and phase bin of each step, and the number of bins, about one per step."""
+    """Return the season and the bin of each step, and the number of bins in a season.
+
+    A bin is a phase of about one step.
+    """
     bins = max(2, round(period))
     # Round-off must not move a step into the previous season or phase.
     cycles = np.arange(n_steps) / period
@@ -69,7 +72,7 @@ class Slots:
         groups: Weekday or month that contains each slot, or "".
         starts: Beginning of each slot within its group.
         ends: End of each slot within its group: exclusive for times ("10:00" for a slot that begins
-            at "09:00"), inclusive for days ("Mon" for "Mon").
+            at "09:00"), inclusive for days ("Mon" for the slot "Mon").
         what: Description of the slots, such as "hour of the day".
         pools: Number of the pool of each slot; None without pools. Slots of the same pool, such as
             nine o'clock on all working days, share an arm unless the data favour separate arms.
@@ -116,7 +119,7 @@ def slot_choices(
         grid: Times of the data; None if there are no times.
         n_steps: Number of steps.
         period: Length of the season in steps.
-        joint: Also divide the months of a year by weekday or by hour.
+        joint: True to also divide the months of a year by weekday and by hour.
     """
     if grid is not None and isinstance(grid.step, pd.Timedelta) and grid.step <= WEEK:
         times, step = grid.times(n_steps), grid.step
@@ -174,7 +177,7 @@ def _slots(
 
 
 def _times_of_day(times: Any, unit: Any) -> tuple[list[tuple[str, str]], Index]:
-    """Return the names of a day's units of time, and the number of the unit of each time."""
+    """Return the names of the units into which a day is divided, and the unit of each time."""
     of_day = times - times.normalize()
     rests = (of_day % unit).unique()
     first = rests[0] if len(rests) == 1 else pd.Timedelta(0)  # 0 if a unit has several steps

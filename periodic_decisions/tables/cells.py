@@ -21,7 +21,7 @@ from periodic_envs.data.errors import DataError
 
 MAX_NAMED = 5  # maximum number of words that a message lists
 MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "none", "null", "nat"))  # in lower case
-UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}  # of the years 2001 to 2033
+UNIX = {"s": (1e9, 2e9, "seconds"), "ms": (1e12, 2e12, "milliseconds")}  # in the years 2001 to 2033
 Times = tuple[Any, tuple[str, ...]]  # a DatetimeIndex or numbers, and notes
 
 _COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
@@ -67,7 +67,7 @@ def sample(table: RawTable, name: str) -> list[str]:
 
 
 def is_number(table: RawTable, name: str) -> bool:
-    """Return whether at least half of a column's first values are numbers with any mark."""
+    """Return whether at least half of a column's first values are numbers with any decimal mark."""
     if pd.api.types.is_numeric_dtype(table.columns[name]):
         return True
     words = pd.Series(sample(table, name), dtype=object)
@@ -87,7 +87,9 @@ def is_time(table: RawTable, name: str) -> bool:
 def parse_numbers(
     table: RawTable, names: Sequence[str], decimal: str | None = None
 ) -> tuple[Array, tuple[str, ...]]:
-    """Return columns as numbers of shape (rows, columns), NaN where missing, and notes.
+    """Return columns as an array, NaN where missing, and notes about the conversion.
+
+    The array has the shape (rows, columns).
 
     Args:
         table: The table.
@@ -168,7 +170,7 @@ def _refusal(table: RawTable, name: str, wrong: pd.Series) -> str:
     """Return a message about the values of a column that are not numbers."""
     words = [word[:40] for word in wrong.unique()]
     many = f" ({count(len(wrong), 'such value')})" if len(wrong) > 1 else ""
-    advice = f"correct it, or give na_values={words[:MAX_NAMED]} if the value is missing"
+    advice = f"correct the value, or give na_values={words[:MAX_NAMED]} if it marks missing data"
     if all(word[0] in "+-.,0123456789" for word in words):
         advice = "write numbers without thousands separators and with one decimal mark"
     return (
@@ -231,7 +233,8 @@ def _from_numbers(numbers: Array, *, utc: bool) -> Times:
     if np.all((numbers > 19e6) & (numbers < 21e6)):
         raise DataError(
             "ambiguous-time",
-            "the times may be dates such as 20180331: if so, give time_format='%Y%m%d'",
+            "the times are numbers such as 20180331, which may be dates: to read them as dates, "
+            "give time_format='%Y%m%d'",
         )
     for unit, (low, high, word) in UNIX.items():
         if np.all((numbers >= low) & (numbers <= high) & (numbers == np.rint(numbers))):
@@ -305,7 +308,7 @@ def _in_zone(moments: pd.DatetimeIndex, zone: str) -> pd.DatetimeIndex:
 
 
 def clock_changes(times: Any, zone: str | None, *, back: bool) -> NDArray[np.bool_]:
-    """Return a mask of the local times that clocks of a zone repeat (``back``) or skip."""
+    """Return a mask of the local times that a clock change repeats (if ``back``) or skips."""
     if zone is None or not isinstance(times, pd.DatetimeIndex) or times.tz is not None:
         return np.zeros(len(times), dtype=np.bool_)
     twice: Any = "NaT" if back else np.zeros(len(times), dtype=np.bool_)

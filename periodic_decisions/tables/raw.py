@@ -117,7 +117,8 @@ def check_name(name: str, place: str) -> None:
     if not 0 < len(name) <= MAX_NAME_LETTERS or not name.isprintable():
         raise DataError(
             "invalid-name",
-            f"{place} has an invalid name: expected 1 to {MAX_NAME_LETTERS} printable characters",
+            f"{place} has an invalid name: expected 1 to {MAX_NAME_LETTERS} printable characters, "
+            f"got {name[:40]!r}",
         )
 
 
@@ -155,8 +156,8 @@ def _clean_names(names: list[Any], source: str) -> list[str]:
 def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...]]:
     """Return the text of a file, and a note if its encoding is a guess.
 
-    If no encoding is given, a file with a mark of UTF-16 is decoded as UTF-16, and other files with
-    the first of UTF-8, cp1252 and Latin-1 that succeeds.
+    If no encoding is given, a file with a byte-order mark of UTF-16 is decoded as UTF-16, and other
+    files with the first of UTF-8, cp1252 and Latin-1 that succeeds.
     """
     marked = "utf-16" if content.startswith(UTF_16_MARKS) else "utf-8"
     for known in [encoding] if encoding else [marked, "cp1252", "latin-1"]:
@@ -208,7 +209,7 @@ def _from_text(name: str, content: bytes, separator: str | None, encoding: str |
 def _columns(
     name: str, lines: Sequence[str], width: int, separator: str, numbers: Sequence[int]
 ) -> list[pd.Series]:
-    """Return the columns as text; the reader of Arrow is ten times faster than that of Python."""
+    """Return the columns as text; Arrow's reader is ten times faster than Python's."""
     labels = [str(i) for i in range(width)]
     content = "\n".join(lines).encode()
     wrong: list[Any] = []
@@ -239,7 +240,8 @@ def _columns(
     if len(table) != len(lines) - 1:
         raise DataError(
             "open-quotation",
-            f"{name!r} has a field with a line break or an unclosed quotation mark: correct it",
+            f"{name!r} has a field with a line break or an unclosed quotation mark: correct the "
+            "file",
         )
     return [table.column(i).to_pandas() for i in range(width)]
 
@@ -279,7 +281,9 @@ def _from_parquet(name: str, content: bytes) -> RawTable:
         check_size(name, len(schema), len(schema) * facts.num_rows)
         if sum(max(size, 0) for size in sizes) > 4 * MAX_BYTES:
             raise DataError(
-                "file-too-large", f"{name!r} has more than {4 * MAX_BYTES >> 20} MiB when unpacked"
+                "file-too-large",
+                f"{name!r} has more than {4 * MAX_BYTES >> 20} MiB when unpacked: keep only the "
+                "columns and times that you need",
             )
         for field in schema:
             if pa.types.is_nested(field.type):

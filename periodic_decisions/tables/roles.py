@@ -126,7 +126,7 @@ def arms_of(
 def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
     """Raise an error for an unknown name; the message suggests known names.
 
-    The first word of ``what`` is part of the code: "unknown-column" or "unknown-arm".
+    The first word of ``what`` is part of the error code: "unknown-column" or "unknown-arm".
     """
     for name in names:
         if name not in known:
@@ -208,8 +208,8 @@ def detect_kind(
     """Return whether a table is a log, and the reason.
 
     A log is a long table that has a column of probabilities, or in which usually only one arm has a
-    reward at a time. A file that cannot be read does not count as a log; reading it reports the
-    error.
+    reward at a time. A file that cannot be read does not count as a log; the function that
+    reads it later reports the error.
     """
     known = ("time_column", "arm_column", "reward_column")
     columns = {name: value for name, value in columns.items() if name in known}

@@ -114,10 +114,11 @@ class Series:
     def troubles(self) -> list[str]:
         """Return messages about gaps, duplicates, and arms that are the sum of all others."""
         report = self.report
-        steps = count(report.missing_steps, "whole step")
+        steps = count(report.missing_steps, "step")
         dropped = count(report.dropped, "repeated reading")
         counts = {
-            f"{report.missing:.2%} of the readings are missing, including {steps}": report.missing,
+            f"{report.missing:.2%} of the readings are missing, including all readings of "
+            f"{steps}": report.missing,
             f"dropped {dropped} with the same value": report.dropped,
             f"averaged {report.averaged:,} readings that share arm and time": report.averaged,
         }
@@ -125,7 +126,7 @@ class Series:
         return [*texts, *self.scarce_arms(), *self._totals()]
 
     def scarce_arms(self) -> list[str]:
-        """Return a message if arms have more gaps than a replay allows, else an empty list."""
+        """Return a list with one message if arms have too many gaps for a replay, else ``[]``."""
         missing = np.isnan(self.values).mean(0)
         scarce = [n for n, share in zip(self.names, missing, strict=True) if share > MAX_MISSING]
         return [
@@ -233,7 +234,7 @@ def _gaps(steps: NDArray[np.intp], names: Sequence[str], source: str) -> Array:
 def _filled(
     series: Series, rows: pd.DataFrame, duplicates: str, timezone: str | None, source: str
 ) -> Series:
-    """Return the series with its readings, averaged if repeated, and the report."""
+    """Return the series with its readings and its report; repeated readings are averaged."""
     grid, names, values = series.grid, series.names, series.values
     cells = rows.groupby(["step", "arm"])["value"].agg(["first", "min", "max", "mean", "size"])
     is_same = cells["min"] == cells["max"]
