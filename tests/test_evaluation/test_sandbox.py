@@ -53,7 +53,7 @@ def test_sandbox_reports_failures() -> None:
         "Eats": "memory",
         "WrongType": "left",
         "Rambles": "the agent's process gave an invalid answer",
-        "AnswersAhead": "answered before the request",
+        "AnswersAhead": "sent an answer without the token",
     }
     failures = reasons(run(protocol(*expected, seeds="0:1"), workers=2, isolation="sandbox"))
     assert {name for name, text in expected.items() if text in failures[name]} == set(expected)
