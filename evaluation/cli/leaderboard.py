@@ -19,7 +19,7 @@ from evaluation.leaderboard.bundle import read_manifest
 from evaluation.leaderboard.edition import LOG, Abandoned, Edition
 from evaluation.leaderboard.submission import Verdict, submit, verify
 from evaluation.page import write_page
-from evaluation.page.edition import edition_content
+from evaluation.page.edition_content import edition_content
 from evaluation.protocol import Protocol
 from evaluation.results import load
 from evaluation.specs import agent_entry

@@ -1,7 +1,7 @@
 """Bundles: submissions on disk, as folders with ``manifest.json`` and ``steps.bin``.
 
 Bundles are untrusted. Their size is limited, nothing in a bundle is executed, and no path that a
-bundle names is read or written. The format of the steps is described in ``replay.py``.
+bundle names is read or written. The format of the steps is described in ``steps.py``.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         machine: Package versions and platform of the author's machine.
         created: Time of the submission in ISO format.
         steps_sha256: SHA-256 of ``steps.bin``.
-        runs: The runs in the order of ``replay.replays``.
+        runs: The runs in the order of ``steps.replays``.
         format: Version of the format of bundles.
     """
 

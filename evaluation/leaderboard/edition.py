@@ -34,7 +34,7 @@ from evaluation.leaderboard.bundle import (
     read_file,
     write_bundle,
 )
-from evaluation.leaderboard.replay import Columns, replays
+from evaluation.leaderboard.steps import Columns, replays
 from evaluation.leaderboard.submission import (
     ACTION_TOLERANCE,
     Submission,

@@ -13,7 +13,7 @@ import numpy as np
 from agents.registry import is_built_in
 from evaluation.leaderboard.bundle import BundleError, LeaderboardError, Manifest
 from evaluation.leaderboard.edition import SUBMISSIONS, Edition, EditionEntry, Judged, Recorded
-from evaluation.leaderboard.replay import runs_of_agents, uniform_regrets
+from evaluation.leaderboard.steps import runs_of_agents, uniform_regrets
 from evaluation.leaderboard.submission import (
     SAMPLE,
     TIERS,

@@ -39,7 +39,7 @@ from evaluation.leaderboard.bundle import (
     read_manifest,
     write_bundle,
 )
-from evaluation.leaderboard.replay import (
+from evaluation.leaderboard.steps import (
     max_step_bytes,
     read_steps,
     replays,

@@ -17,7 +17,7 @@ import pytest
 from agents import SavedAgentError, load, make_agent
 from agents.testing import example_problem, observe
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError, read_manifest
-from evaluation.leaderboard.replay import read_steps, replays
+from evaluation.leaderboard.steps import read_steps, replays
 from evaluation.leaderboard.submission import verify
 from evaluation.store import StoreError
 from periodic_decisions.logs.describe import describe

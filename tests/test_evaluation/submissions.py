@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evaluation.leaderboard.bundle import MANIFEST, STEPS, BundleError
-from evaluation.leaderboard.replay import read_steps, replays
+from evaluation.leaderboard.steps import read_steps, replays
 from evaluation.leaderboard.submission import check_regrets, read_submission, submit, verify
 from evaluation.protocol import Protocol
 from evaluation.record import pack, unpack

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import evaluation
-from evaluation.leaderboard.replay import replays
+from evaluation.leaderboard.steps import replays
 from evaluation.protocol import Protocol
 from evaluation.results import CHANGE_COSTS, Results
 from evaluation.specs import WorldSpec

@@ -14,7 +14,7 @@ from evaluation.leaderboard.bundle import STEPS, BundleError, LeaderboardError
 from evaluation.leaderboard.edition import LOG, PROTOCOL, Abandoned, Edition, standings
 from evaluation.leaderboard.judge import HiddenSeeds, permutation_test
 from evaluation.leaderboard.submission import submit
-from evaluation.page.edition import edition_content
+from evaluation.page.edition_content import edition_content
 from tests.errors import raises
 from tests.test_evaluation.submissions import TOML, edit, entry, submitted
 

@@ -19,7 +19,7 @@ def write_leaderboard(site: Path) -> None:
     """Write the page of the latest edition to the site."""
     from evaluation.leaderboard.edition import LOG, Edition
     from evaluation.page import write_page
-    from evaluation.page.edition import edition_content
+    from evaluation.page.edition_content import edition_content
 
     last = max((ROOT / "leaderboard").glob(f"*/{LOG}")).parent
     page = write_page(site / PAGE, edition_content(Edition(last)))

@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from evaluation.leaderboard.replay import (
+from evaluation.leaderboard.steps import (
     RunReplay,
     max_step_bytes,
     read_steps,
