@@ -28,7 +28,7 @@ from agents.gp import (
 )
 from agents.gp.posteriors.mixture import make_members
 from agents.saving import Saveable
-from agents.zoo.gp import training
+from agents.zoo.gp import warm_start
 from agents.zoo.gp.coordinates import Coordinates
 from agents.zoo.gp.prior import action_kernel_of, actions_of, noise_variance_of, scale_of
 
@@ -142,7 +142,7 @@ class GPAgent(Saveable):
         self._alarms = [i for i, name in enumerate(names) if name == restart_on]
         self._since = -math.inf  # time of the last change of the world
         if flag("fit_warm_start", fit_warm_start):
-            self._adopt(training.fit_warm_start(self))
+            self._adopt(warm_start.fit_warm_start(self))
         self._begin()
         self._learn_from_warm_start()
 
@@ -290,7 +290,7 @@ class GPAgent(Saveable):
         agent = cls(problem, rng, **settings)
         if agent.coordinates.have_contexts:
             raise ValueError("training does not support contexts: leave out context_length_scale")
-        return training.fit_worlds(agent, envs, steps, rng)
+        return warm_start.fit_worlds(agent, envs, steps, rng)
 
     @classmethod
     def after_training(
@@ -302,7 +302,7 @@ class GPAgent(Saveable):
     ) -> GPAgent:
         """Return a new agent with the hyper-parameters that ``train`` returned."""
         agent = cls(problem, rng, **settings)
-        agent._adopt(training.unpacked(agent.kernel, learned))
+        agent._adopt(warm_start.unpacked(agent.kernel, learned))
         agent._begin()
         agent._learn_from_warm_start()
         return agent
