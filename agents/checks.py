@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 MIN_SEASONAL_LENGTH_SCALE = 0.01
-"""Smallest length-scale of a periodic kernel; a smaller one would need thousands of harmonics."""
+"""Smallest length-scale of a periodic kernel, which then has about 830 harmonics. Their number is
+inversely proportional to the length-scale."""
 
 
 def require(true: bool, rule: str, value: Any) -> None:
@@ -39,7 +40,7 @@ def not_negative(name: str, value: Any) -> float:
 
 def at_least_one(name: str, value: Any) -> float:
     """Return a setting as a float; raise an error unless it is finite and at least 1."""
-    return _number_that(lambda x: 1 <= x < math.inf, name, "be at least 1", value)
+    return _number_that(lambda x: 1 <= x < math.inf, name, "be finite and at least 1", value)
 
 
 def share(name: str, value: Any) -> float:
@@ -53,7 +54,7 @@ def share_or_one(name: str, value: Any) -> float:
 
 
 def seasonal_length_scale(value: Any) -> float:
-    """Return the setting ``time_length_scale`` as a float; raise an error if it is too small."""
+    """Return ``time_length_scale`` as a float; raise an error if it is less than 0.01."""
     length_scale, least = positive("time_length_scale", value), MIN_SEASONAL_LENGTH_SCALE
     require(length_scale >= least, f"time_length_scale must be at least {least}", value)
     return length_scale

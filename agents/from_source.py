@@ -41,7 +41,7 @@ class _SourceFinder(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of a module of one of the packages, or None."""
+        """Return a spec that loads a module of ``packages`` from source; None for other modules."""
         if name.partition(".")[0] not in self.packages:
             return None
         finders = (getattr(f, "find_spec", None) for f in sys.meta_path if f is not self)
@@ -56,7 +56,7 @@ _finder = _SourceFinder()
 
 
 def import_from_source(name: str) -> ModuleType:
-    """Import a module and, from now on, all modules of its package from source."""
+    """Import a module from source, and from then on all modules of its package."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     _finder.packages.add(name.partition(".")[0])

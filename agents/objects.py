@@ -31,8 +31,8 @@ from agents.errors import CodedError
 MAX_ARMS = 100_000
 """Largest number of arms in the problem of a saved agent."""
 TRUSTED = ("agents.base", "agents.gp.", "agents.zoo.", "agents.auto.")
-"""Modules of this package whose classes a file may name. None of these classes accesses files when
-its attributes are used."""
+"""Prefixes of the modules of this package whose classes a file may name. None of these classes
+accesses files when its attributes are used."""
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 """Bit generators of NumPy that a file may name."""
 PLAIN = (bool, int, float, str, type(None))
@@ -51,7 +51,7 @@ def pack(value: Any, arrays: Arrays) -> dict[str, Any]:
     """Return a JSON header that describes an object; add the arrays of the object to ``arrays``.
 
     Raises:
-        SavedAgentError: If a part of the object cannot be saved.
+        SavedAgentError: If the object, or an object that it contains, cannot be saved.
     """
     writer = _Writer(value, arrays)
     writer.reference(value, type(value).__name__)
@@ -69,7 +69,7 @@ def unpack(header: dict[str, Any], arrays: Arrays, cls: type[Any]) -> Any:
         raise SavedAgentError(
             "wrong-version",
             f"the agent was saved by periodic-gp {header['version']}, "
-            f"but this is periodic-gp {_version()}",
+            f"but this is periodic-gp {_version()}: use the version that saved the agent",
         )
     restored = _Reader(header["nodes"], arrays, cls).value([0])
     if not isinstance(restored, cls):
@@ -80,7 +80,7 @@ def unpack(header: dict[str, Any], arrays: Arrays, cls: type[Any]) -> Any:
 
 
 def place_of(cls: type[Any]) -> str:
-    """Return the place of a class, ``module:Class``."""
+    """Return the import path of a class, ``module:Class``."""
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
@@ -227,7 +227,9 @@ class _Reader:
                     object.__setattr__(made, name, self.value(item))
                 return made
         raise SavedAgentError(
-            "damaged-file", f"the file contains an unknown node, {self._nodes[number]!r:.60}"
+            "damaged-file",
+            "the file is damaged: it describes an object of an unknown kind, "
+            f"{self._nodes[number]!r:.60}",
         )
 
     def _class(self, number: int, place: str) -> Any:
@@ -242,7 +244,7 @@ class _Reader:
 
 
 def _trusted_class(place: str, root_class: type[Any]) -> type[Any] | None:
-    """Return the class at a place if it is trusted and imported, otherwise None.
+    """Return the class with an import path if it is trusted and already imported, otherwise None.
 
     Classes from the package of the root object are trusted, as are classes from the modules in
     :data:`TRUSTED`.

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     """Registration of an agent of this package.
 
     Attributes:
-        place: Class of the agent, as ``package.module:Class``.
+        place: Import path of the agent's class, ``package.module:Class``.
         family: Group of related methods, such as "GP, periodic".
         pretrained_by: Settings that give the agent knowledge from earlier data.
     """
@@ -263,7 +263,10 @@ def _makers(factory: Any) -> list[Any]:
 
 
 def _without_default(maker: Any, first: int) -> dict[str, Any]:
-    """Return the required settings: the parameters without a default, from index ``first`` on."""
+    """Return a dictionary that maps each required setting to ``REQUIRED``.
+
+    Required settings are the parameters without a default, from index ``first`` on.
+    """
     several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     own = list(inspect.signature(maker).parameters.values())[first:]
     return {p.name: REQUIRED for p in own if p.default is p.empty and p.kind not in several}
@@ -285,14 +288,14 @@ def online_names() -> list[str]:
 
 
 def names() -> dict[str, str]:
-    """Return the places of all agents by name, built-in agents first, then plugins."""
+    """Return the import path of each agent by name, built-in agents first, then plugins."""
     ours = {name: entry.place for name, entry in BUILT_IN.items()}
     return ours | _plugins(entry_points) | ours  # a plugin cannot override a built-in name
 
 
 @lru_cache(maxsize=1)
 def _plugins(find: Callable[..., Any]) -> dict[str, str]:
-    """Return the place of each agent that another package registers, by name.
+    """Return the import path of each agent that another package registers, by name.
 
     The result is cached, since this function reads the metadata of all installed packages.
     """
@@ -300,13 +303,16 @@ def _plugins(find: Callable[..., Any]) -> dict[str, str]:
 
 
 def place_of(name: str) -> str:
-    """Return the place of a registered agent; return any other name unchanged, as a place."""
+    """Return the import path of a registered agent, ``module:Class``.
+
+    Any other name is taken to be an import path, and returned unchanged.
+    """
     own = BUILT_IN.get(name)
     return own.place if own else _plugins(entry_points).get(name, name)
 
 
 def find_class(name: str) -> Callable[..., Any] | Any:
-    """Return the class or function that creates an agent, from the agent's name or place."""
+    """Return the class or function that creates an agent, from the agent's name or import path."""
     place, _, attribute = place_of(name).partition(":")
     if not attribute:
         raise UnknownAgentError("unknown-agent", _unknown(name))

@@ -25,10 +25,10 @@ from agents.objects import Arrays, SavedAgentError, pack, place_of, unpack
 FORMAT = "periodic-gp agent"
 """Name of the format in the metadata of a file."""
 MAX_BYTES = 2**30
-"""Maximum size of a file that ``load`` accepts."""
+"""Maximum size of a file that ``load`` accepts, in bytes."""
 MAX_HEADER_BYTES = 2**25
-"""Maximum size of a header. The limit is lower than ``MAX_BYTES``, since parsed JSON takes many
-times its length in memory."""
+"""Maximum size of a header, in bytes. The limit is lower than ``MAX_BYTES``, since parsed JSON
+takes many times the memory of its text."""
 MAX_NUMBER = 10**9
 """Largest magnitude of a whole number among the settings of a saved agent."""
 
@@ -36,7 +36,7 @@ Self = TypeVar("Self", bound="Saveable")
 
 
 class Saveable:
-    """Base of agents that can be saved with all their attributes.
+    """Base class of agents that can be saved with all their attributes.
 
     An attribute may be a number, a string, None, an array, a random generator, an object of a class
     of the agent's own package, or a list, tuple, set, deque or dictionary of these. Functions and
@@ -133,7 +133,7 @@ def _digest(header: str, arrays: Arrays) -> str:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    """Write a temporary file and rename it, so that readers never see an incomplete file."""
+    """Write a temporary file and rename it, so that an incomplete file is never read."""
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"cannot save {str(path)!r}: the folder {str(path.parent)!r} does not exist"

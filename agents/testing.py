@@ -36,10 +36,15 @@ def example_problem(kind: str) -> Problem:
     """Return a small problem.
 
     Args:
-        kind: "finite" (arms with coordinates), "arms" (arms without coordinates), "box" (a box with
-            one dimension), "plane" (a box with two dimensions), or "warm" (as "finite", but with a
-            warm start, and without a known noise and reward scale). The problems "finite" and "box"
-            have an unknown horizon, so that GP agents choose the engine for long runs.
+        kind: One of the following kinds. The problems "finite" and "box" have an unknown horizon,
+            so that GP agents choose the engine for long runs.
+
+            - "finite": arms with coordinates
+            - "arms": arms without coordinates
+            - "box": a box with one dimension
+            - "plane": a box with two dimensions
+            - "warm": arms with coordinates and a warm start; the noise and the reward scale are
+              unknown
     """
     one_of("kind", kind, KINDS)
     observation_space = spaces.Box(

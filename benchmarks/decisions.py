@@ -86,7 +86,7 @@ def world(name: str, horizon: int) -> tuple[PeriodicBanditEnv, np.ndarray]:
 
 
 def made(text: str, env: PeriodicBanditEnv) -> Any:
-    """Return an agent for a problem."""
+    """Return the agent that ``text`` describes, for the problem of an environment."""
     return AgentSpec.parse(text).make(problem_of(env, {}), np.random.default_rng(1))
 
 
@@ -133,7 +133,9 @@ def main() -> None:
     parser.add_argument("agents", nargs="*", help="agents to measure; default: the whole zoo")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--far", type=int, default=100_000)
-    parser.add_argument("--budget", type=float, default=5.0, help="seconds to reach --far")
+    parser.add_argument(
+        "--budget", type=float, default=5.0, help="maximum time to reach --far, in seconds"
+    )
     asked = parser.parse_args()
     table = Table(title=f"Microseconds per step over {asked.steps} steps, and late / early")
     columns = ("agent", "50 arms", "interval", f"at {asked.far:,} / {EARLY:,}", "measured at")

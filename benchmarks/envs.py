@@ -87,7 +87,7 @@ class Vector:
         self.step(steps, self.env)
         whole = clock() - begin
         if self.native:
-            self.env._step = 0  # repeats the same worlds, whose best actions are known
+            self.env._step = 0  # repeats the same worlds, whose best actions are cached
         within = self.step(steps, self.env)
         begin = clock()
         self.spared.reset()

@@ -37,7 +37,7 @@ Choose = Callable[[int], tuple[int, Callable[[float], None]]]
 
 
 def world(horizon: int) -> np.ndarray:
-    """Return rewards (horizon, 24) that repeat daily, with noise."""
+    """Return noisy rewards with a daily season, shape (horizon, 24)."""
     rng = np.random.default_rng(1)
     t = np.arange(horizon)[:, None]
     phase, height = rng.uniform(0, 2 * np.pi, 24), rng.normal(0, 1, 24)

@@ -1,9 +1,13 @@
 """Speed of the HTML page with the largest supported number of agents and worlds.
 
 The script makes a page of 30 agents x 15 worlds (200 steps, ten runs) and opens it from disk in a
-new headless Chromium. It prints the median times until the rank table is on the screen, until the
-page has loaded, and until the first curves are drawn after scrolling to them, and the median times
-of sorting the table and of selecting a different world.
+new headless Chromium. It prints the median time
+
+- until the rank table is on the screen;
+- until the page has loaded;
+- from scrolling to the first curves until they are drawn;
+- to sort the table;
+- to select a different world.
 
     python benchmarks/page.py [--agents 30] [--envs 15] [--repeats 5] [--page page.html]
 

@@ -3,7 +3,7 @@
 The script measures:
 
 - the standard protocol with two workers and with one worker;
-- the time per step in the harness itself, outside world and agent;
+- the time per step in the harness itself, outside the world and the agent;
 - the time of a run in addition to its steps;
 - the paper's synthetic study (five agents, T = 200), compared with the same study in the same
   harness with agents that refit scikit-learn's regressor at every step.
@@ -37,7 +37,7 @@ console = Console()
 
 
 def clocks(name: str, gap: np.ndarray, period: float) -> np.ndarray:
-    """Return the covariance of a method in time, as in the agent of the zoo."""
+    """Return the time kernel of a method at the differences ``gap``, as in the zoo's agent."""
     if name == "periodic-gp-ucb":
         return np.exp(-2.0 / 10.0**2 * np.sin(np.pi * gap / period) ** 2)
     if name == "c-gp-ucb":
@@ -48,7 +48,7 @@ def clocks(name: str, gap: np.ndarray, period: float) -> np.ndarray:
 
 
 class SklearnUCB:
-    """Method of the study with scikit-learn's regressor and the same search as in the zoo.
+    """GP method of the study with scikit-learn's regressor, and the same search as in the zoo.
 
     The search evaluates a grid of 256 actions, and then halves the intervals around the five best
     peaks eight times. scikit-learn has no gradients, so slopes are differences of two predictions.
@@ -156,7 +156,7 @@ def counted(function: Any, seconds: list[float]) -> Any:
 
 
 def measure_overhead(steps: int = 5000, repeats: int = 5) -> None:
-    """Print the time per step outside world and agent, the median of several runs."""
+    """Print the time per step outside the world and the agent, as a median of several runs."""
     for agent in ("random", "gp-ucb"):
         costs, agent_costs = [], []
         for _ in range(repeats):

@@ -11,13 +11,13 @@ def _require_our_agents() -> None:
     try:
         agents = import_module("agents")
         problem = (
-            f"found a different package at {getattr(agents, '__file__', 'an unknown location')}"
+            f"a different package was found at {getattr(agents, '__file__', 'an unknown location')}"
         )
     except Exception as error:  # an unrelated package can raise any error when it is imported
-        agents, problem = None, f"importing it failed: {error}"
+        agents, problem = None, f"its import failed: {error}"
     if getattr(agents, "DISTRIBUTION", None) != "periodic-gp":
         raise ImportError(
-            f"periodic-gp needs its own package 'agents', but {problem}; install periodic-gp in "
+            f"periodic-gp requires its package 'agents', but {problem}; install periodic-gp in "
             "a separate environment, without other packages that provide 'agents'"
         )
 

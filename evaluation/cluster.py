@@ -1,6 +1,6 @@
 """Executor for Dask, with an existing cluster or a local cluster.
 
-Each run is one task of Dask. A Dask worker passes the run to a separate process, which enforces the
+Each run is one Dask task. A Dask worker passes the run to a separate process, which enforces the
 same limits as without Dask. If a worker is lost, Dask moves its runs to other workers. A run fails
 if its workers are lost repeatedly.
 """
@@ -82,7 +82,7 @@ class Dask:
                 self._cluster.close(timeout=5.0)
 
     def _hand_over(self, task: Any, run: Run, future: Future[Record]) -> None:
-        """Pass on the result of a task; do nothing if the client is closed.
+        """Pass the result of a task to the future of its run, unless the client is closed.
 
         Reading a result from a closed client would block.
         """

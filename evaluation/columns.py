@@ -102,13 +102,13 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def p_values(self) -> dict[str, float]:
-        """P-values corrected for the number of agents; computed references are not tested."""
+        """P-values of the agents in ``differences``, corrected for the number of agents."""
         tested = [agent for agent in self.differences if agent not in REFERENCE_ROWS]
         corrected = holm([self.differences[agent].p_value for agent in tested])
         return dict(zip(tested, corrected.tolist(), strict=True))
 
     def interactions(self, agent: str) -> float | None:
-        """Return the number of interactions of an agent, including its training."""
+        """Return the steps of an agent plus its training interactions; None for a reference row."""
         if agent in REFERENCE_ROWS:
             return None
         training = self.results.training(self.task, agent) or (0, 0.0)
@@ -131,7 +131,7 @@ class AllTasks(TableRuns):
 
     @property
     def is_enough(self) -> bool:
-        """True if the runs of all tasks are enough for an interval.
+        """True if there are enough runs for an interval over all tasks.
 
         Runs are resampled within each task. The degrees of freedom, ``tasks * (runs - 1)``, must
         be at least those of ``MIN_RUNS`` runs of one task.
@@ -169,8 +169,10 @@ class Column:
         description: Tooltip of the heading on the page.
         digits: Number of decimals.
         interval: True if the column has a 95 % interval.
-        task: Function that computes the value for a row of the task table.
-        overall: Function that computes the value for a row of the overall table.
+        task: Function that computes the value for a row of the task table; None if the task table
+            does not have this column.
+        overall: Function that computes the value for a row of the overall table; None if the
+            overall table does not have this column.
         when: Tables that include the column: "always" for all tables, "pretrained" for tables of
             this track, or "baseline" for tables with a baseline.
     """
@@ -204,7 +206,7 @@ class Column:
         return value, low, high
 
     def text(self, row: Mapping[str, Any]) -> str:
-        """Return the cell of a row as text."""
+        """Return the value in a row with its bounds as text, or "" if the value is missing."""
         value, low, high = (f"{x:,.{self.digits}f}" for x in self.values(row))
         if value == "nan":
             return ""
@@ -332,7 +334,7 @@ COLUMNS: list[Column] = [
     Column(
         "interactions",
         "Interactions",
-        "Number of steps in a run and in training by the harness, excluding training elsewhere",
+        "Number of steps in a run and in training by the harness; other training is not counted",
         digits=0,
         task=TaskRuns.interactions,
         when="pretrained",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evaluation.runner import Progress
 
 SECONDS_BETWEEN = {True: 0.25, False: 3.0}
-"""Minimum seconds between two reports, on a screen (True) and in a log (False)."""
+"""Minimum seconds between two reports, by the result of ``on_screen``."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -48,7 +48,7 @@ def in_notebook() -> bool:
 
 
 def on_screen() -> bool:
-    """Return True if the last line of the output can be overwritten."""
+    """Return True if standard error is a terminal or notebook, where a line can be overwritten."""
     return sys.stderr.isatty() or in_notebook()
 
 
@@ -60,10 +60,10 @@ def draw(line: str) -> None:
 
 
 class Reporter:
-    """Progress on standard error, as a line that a terminal or notebook overwrites.
+    """Progress on standard error: one line that is overwritten, or separate lines in a log.
 
     Args:
-        title: Name of the task, printed at the start on a screen.
+        title: Name of the task, shown at the start if standard error is a terminal or notebook.
         things: Plural name of the counted items.
         quiet: If true, nothing is printed.
     """
@@ -85,7 +85,7 @@ class Reporter:
             self._log()
 
     def __call__(self, progress: Progress) -> None:
-        """Report progress, unless the last report is too recent."""
+        """Report progress, unless the last report is more recent than ``SECONDS_BETWEEN``."""
         if self._first is None:
             self._first = progress.done
         self._line, now = self._text(progress), time.monotonic()

@@ -1,7 +1,7 @@
 """Agents of a protocol: conversion from Python objects, and checks before the first run.
 
 An agent is assumed to support both kinds of actions, arms and boxes. A class that supports only one
-kind declares it::
+kind declares this kind in the attribute ``takes``::
 
     class LinearPerArm:
         takes = "arms"  # or "box"
@@ -66,12 +66,13 @@ def _table(agent: Any) -> dict[str, Any]:
 
 
 def _spec(made: Any) -> AgentSpec:
-    """Return the spec of a class or function, including the settings of a partial."""
+    """Return the spec of a class or function, with the settings of a ``functools.partial``."""
     settings: dict[str, Any] = {}
     while isinstance(made, partial):
         if made.args:
             raise UnknownAgentError(
-                "invalid-settings", f"a partial must have keyword arguments only, got {made!r}"
+                "invalid-settings",
+                f"functools.partial must have only keyword arguments, got {made!r}",
             )
         settings, made = {**made.keywords, **settings}, made.func
     if not inspect.isclass(made) and not inspect.isfunction(made):
@@ -128,7 +129,7 @@ def checked_agents(protocol: Protocol, *, trusted: bool) -> Protocol:
 
 
 def _checked(entry: AgentEntry, protocol: Protocol) -> AgentEntry:
-    """Return a checked agent, restricted to the worlds whose actions it supports."""
+    """Return an agent after validation, restricted to worlds whose actions it supports."""
     name, made = entry.spec.name, find_class(entry.spec.name)
     missing = [f"{method}()" for method in ("act", "update") if not hasattr(made, method)]
     if inspect.isclass(made) and missing:
@@ -168,7 +169,9 @@ def _check_training(spec: AgentSpec) -> None:
 
 
 def taken_by(name: str) -> str | None:
-    """Return the kind of actions that an agent supports, "arms" or "box"; None for both or unknown.
+    """Return the kind of actions that an agent supports: "arms", "box", or None for both kinds.
+
+    The result is also None if the class of the agent cannot be imported.
 
     Raises:
         ProtocolError: If the attribute ``takes`` of the agent has a different value.
@@ -180,7 +183,7 @@ def taken_by(name: str) -> str | None:
     if takes not in (None, *TAKES):
         raise ProtocolError(
             "unknown-actions",
-            f'agents: the attribute takes of {name} must be "arms" or "box", got {takes!r}',
+            f'agents: the attribute \'takes\' of {name} must be "arms" or "box", got {takes!r}',
         )
     return takes
 

@@ -38,7 +38,11 @@ def digest(content: Any) -> str:
 
 
 def code_of(setup: Setup, agent: AgentSpec | None) -> str:
-    """Return hashes of the code that a result depends on: this package, world and agent."""
+    """Return the hashes of this package, the world's file and the agent, separated by spaces.
+
+    Built-in worlds have the hash of an empty list of files. Without an agent, the third hash is
+    "-".
+    """
     module = type(setup.world).__module__
     file = "" if module.startswith("periodic_envs.") else _file_of(module)
     world = hash_of([file] if file else [])
@@ -61,7 +65,11 @@ def our_code() -> str:
 
 
 def agent_code(name: str) -> str:
-    """Return the hash of an agent's files, or of the library versions of a built-in agent."""
+    """Return the hash of an agent's code.
+
+    The hash covers the library versions of a built-in agent, the definition of an agent in
+    ``__main__``, and the files of any other agent.
+    """
     if is_built_in(name):
         return digest([version_of(each) for each in getattr(find_class(name), "libraries", ())])
     if name.startswith(MAIN):

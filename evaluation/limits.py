@@ -51,7 +51,10 @@ class OverTimeError(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: float, memory_mb: float) -> Iterator[None]:
-    """Limit the time of the enclosed code, and the memory that it can add to the current usage."""
+    """Limit the time (in seconds) and the additional memory (in MiB) of the enclosed code.
+
+    On Windows and outside the main thread, no limits are set.
+    """
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield  # the driver of this process enforces the time limit
         return
@@ -76,7 +79,10 @@ def _over_time(signum: int, frame: FrameType | None) -> None:
 
 
 def address_space(more_mb: float) -> int | None:
-    """Return the current address space plus ``more_mb`` in bytes, or None if unavailable."""
+    """Return the current size of the address space plus ``more_mb`` MiB, in bytes.
+
+    The result is None if the system does not provide the size.
+    """
     try:
         with open("/proc/self/statm") as file:
             used = int(file.read().split()[0]) * resource.getpagesize()

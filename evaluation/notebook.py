@@ -31,7 +31,7 @@ _defined: dict[str, bytes] = {}
 
 
 def pickled(name: str) -> bytes:
-    """Return a pickled agent of ``__main__``."""
+    """Return the pickled class or function with a name such as ``__main__:MyAgent``."""
     return bytes(cloudpickle.dumps(getattr(sys.modules["__main__"], name.removeprefix(MAIN))))
 
 

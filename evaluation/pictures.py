@@ -34,7 +34,7 @@ FRAME_SECONDS, LAST_SECONDS = 0.08, 2.5
 
 
 def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
-    """Draw the last steps of a run: mean rewards with the choices, and below them the regret.
+    """Draw the last steps of a run: above, mean rewards and choices; below, cumulative regret.
 
     Args:
         title: Title of the figure.
@@ -56,7 +56,7 @@ def run_figure(title: str, env: PeriodicBanditEnv, run: Trajectory) -> Figure:
 
 
 class Film:
-    """Animation of a world as a GIF.
+    """Animation of an episode, written as a GIF file.
 
     Args:
         world: An environment whose ``render_mode`` is "rgb_array".

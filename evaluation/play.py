@@ -57,7 +57,7 @@ class Player(Protocol):
     seconds: list[float]
 
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
-        """Update the agent with rewards; return its action, or None without an observation."""
+        """Update the agent with rewards; return its action, or None if there is no observation."""
 
 
 class LocalAgent:
@@ -75,7 +75,7 @@ class LocalAgent:
         self._open: dict[int, tuple[Any, Any]] = {}
 
     def act(self, arrived: Arrived, observation: NDArray[np.float64] | None) -> Any:
-        """Update the agent with rewards; return its action, or None without an observation."""
+        """Update the agent with rewards; return its action, or None if there is no observation."""
         agent = self.agent
         assert agent is not None
         start = time.perf_counter()

@@ -225,7 +225,7 @@ class NotebookFigure(Figure):
 def curves(results: Results) -> Figure:
     """Draw mean cumulative regret over time, with one panel per task.
 
-    Curves have bands if there are enough runs.
+    Curves have bands if there are at least five runs.
     """
     runs = _all_runs(results)
     if any(len(agent_runs.t) < 2 for agents in runs.values() for agent_runs in agents.values()):
@@ -258,14 +258,20 @@ def phases(results: Results) -> Figure:
 
 
 def mean_curve(regret: Array, *, resamples: int = 1000) -> Band:
-    """Return the ``curve_band`` of regret (runs, steps); the bounds are NaN for too few runs."""
+    """Return the ``curve_band`` of regrets, shape (runs, steps).
+
+    The bounds are NaN if there are fewer than ``MIN_RUNS`` runs.
+    """
     return if_enough(curve_band(regret, resamples=resamples), len(regret) >= MIN_RUNS)
 
 
 def profile_bands(
     results: Results, track: str, thresholds: Array, *, resamples: int = 2000
 ) -> dict[str, Band]:
-    """Return the ``performance_profile`` of each agent; the bounds are NaN for too few runs."""
+    """Return the ``performance_profile`` of each agent.
+
+    The bounds are NaN if there are too few runs for an interval (see ``AllTasks.is_enough``).
+    """
     tasks = AllTasks(results, track, baseline=None)
     return {
         agent: if_enough(
@@ -277,7 +283,7 @@ def profile_bands(
 
 
 def phase_rows(results: Results, task: str, runs: Mapping[str, Curves]) -> dict[str, Array]:
-    """Return the mean regret per step in each phase of the season, by agent."""
+    """Return the mean regret per step in each bin of the season (see ``phase_bins``), by agent."""
     periods, season = results.periods(task), _season_of(results, task)
     return {agent: _by_phase(agent_runs, periods, season) for agent, agent_runs in runs.items()}
 
@@ -346,7 +352,10 @@ def _folded(title: str) -> str:
 
 
 def _titled(results: Results, by_task: Mapping[str, Value]) -> dict[str, Value]:
-    """Return a mapping with the titles of panels as keys; these titles mark simulated tasks."""
+    """Return a mapping with panel titles instead of tasks as keys.
+
+    The title of a simulated task is the name of the task, followed by ", simulated".
+    """
     simulated = simulated_tasks(results)
     return {
         f"{task}, {SIMULATED}" if task in simulated else task: value

@@ -124,7 +124,7 @@ class Protocol:
                 raise ProtocolError(
                     "reserved-seeds",
                     f"seeds must be less than {TRAINING_SEED:,} if an agent has training_steps, "
-                    f"got {max(self.seeds)}: all other seeds are reserved for training",
+                    f"got {max(self.seeds):,}: this seed is reserved for training",
                 )
             if agent.label in (*REFERENCE_ROWS, REFERENCES):
                 raise ProtocolError(
@@ -227,7 +227,11 @@ class Protocol:
         )
 
     def arguments(self, entry: EnvEntry) -> dict[str, Any]:
-        """Return the arguments of an environment, including the horizon of the protocol."""
+        """Return the arguments of an environment, including its horizon.
+
+        The horizon of the protocol is used if the entry does not set a horizon. It is reduced to
+        the length of the data if the data are shorter.
+        """
         if self.horizon is None or "horizon" in entry.spec.arguments:
             return entry.spec.arguments
         origin = self.origins[entry.label]
@@ -235,7 +239,7 @@ class Protocol:
         return {**entry.spec.arguments, "horizon": steps}
 
     def world(self, entry: EnvEntry) -> WorldSpec:
-        """Return the world of an entry with all arguments of its runs."""
+        """Return the world of an entry, with the arguments that ``arguments`` returns."""
         return WorldSpec(entry.spec.env_id, self.arguments(entry))
 
     def seeds_of(self, entry: EnvEntry) -> tuple[int, ...]:
@@ -273,7 +277,10 @@ class Protocol:
 
     @cached_property
     def challenge(self) -> str:
-        """SHA-256 as in ``hash`` but without the agents; equal for comparable submissions."""
+        """SHA-256 as in ``hash``, but without the agents.
+
+        Submissions are comparable if their protocols have the same challenge.
+        """
         return self._hash_without("name", "description", "agents")
 
     def _hash_without(self, *names: str) -> str:
@@ -305,7 +312,10 @@ def _check_labels(what: str, labels: list[str]) -> None:
 def _pick(
     wanted: Collection[Any], entries: Sequence[Entry], make: Callable[[list[Any]], Iterable[Entry]]
 ) -> Iterator[Entry]:
-    """Yield entries, either selected by label or created from a string or a table."""
+    """Yield an entry for each wanted label, string or table.
+
+    For a label, this is the existing entry with the label. Other items are converted by ``make``.
+    """
     by_label = {entry.label: entry for entry in entries}
     for each in wanted:
         known = by_label.get(each) if isinstance(each, str) else None

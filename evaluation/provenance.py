@@ -22,7 +22,7 @@ PACKAGES = (
 
 @functools.cache
 def machine() -> dict[str, Any]:
-    """Return versions, platform, BLAS, and the commit of a checkout."""
+    """Return software versions, the hardware, and the commit if the package is a Git checkout."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),

@@ -77,12 +77,12 @@ class Record:
 
     @property
     def steps(self) -> int:
-        """Number of steps."""
+        """Number of steps; 0 for training runs and failures."""
         return len(self.columns.get("t", ()))
 
     @property
     def regret(self) -> float | None:
-        """Total regret of the agent, or None for references and failures."""
+        """Total regret of the agent; None for references, training runs and failures."""
         return self._total("regret")
 
     @property
@@ -96,10 +96,10 @@ class Record:
 
 
 def check(columns: Columns, run: Run) -> None:
-    """Check that columns are finite and complete.
+    """Check that columns are finite and complete; learned arrays may contain any numbers.
 
     Raises:
-        RecordError: If a column has non-finite values, or if the number of steps is wrong.
+        RecordError: If any other column has non-finite values, or if the number of steps is wrong.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sums = {name: np.add.reduce(column, None, np.float64) for name, column in columns.items()}

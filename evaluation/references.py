@@ -32,14 +32,14 @@ def reference_rewards(env: PeriodicBanditEnv) -> dict[str, Array]:
     - best-fixed: the action with the highest mean reward over all steps of the episode.
     - uniform-random: the mean over uniformly drawn actions.
 
-    The best actions use knowledge of the entire episode: they are bounds, not agents. Rewards are
-    exact for finite sets of actions. On a box, the mean rewards of the worlds of this package are
-    linear in features of the action, and so are their means over steps. The optimiser of the world
-    maximises these means. The mean over uniformly drawn actions is computed by Simpson's rule on
-    4,097 points in one dimension and on 129 x 129 points in two dimensions (the error is at most
-    1e-4). Above two dimensions, 8,192 Sobol points are used (the error is at most 1e-2). For other
-    processes, the mean over steps is maximised by a search on the same points, followed by a local
-    optimisation from the best point.
+    The best actions are computed from the entire episode: these references are bounds, not agents.
+    Rewards are exact for finite sets of actions. On a box, the mean rewards of the worlds of this
+    package are linear in features of the action, and so are their means over steps. The optimiser
+    of the world maximises these means. The mean over uniformly drawn actions is computed by
+    Simpson's rule on 4,097 points in one dimension and on 129 x 129 points in two dimensions (the
+    error is at most 1e-4). Above two dimensions, 8,192 Sobol points are used (the error is at most
+    1e-2). For other processes, the mean over steps is maximised by a search on the same points,
+    followed by a local optimisation from the best point.
 
     Args:
         env: An environment of this package, after ``reset``.
@@ -123,8 +123,9 @@ def _landscape(
 ) -> _Arms | _Field | _Unknown:
     """Return the mean rewards of all actions at all steps of an episode.
 
-    The result has two methods, which return one reward per step. ``best(groups)`` chooses the best
-    action for each group of steps, and ``average()`` is the mean over all actions.
+    The result has two methods, each of which returns one mean reward per step. ``best(groups)``
+    uses, at every step, the action with the highest mean reward over all steps of the same group.
+    ``average()`` averages over all actions.
     """
     if isinstance(process, FiniteProcess):
         return _Arms(process.values[process.rows[times]])
@@ -137,7 +138,7 @@ def _landscape(
 
 @dataclass(frozen=True)
 class _Arms:
-    """Finite set of actions, with all rewards in a table (steps, actions)."""
+    """Finite set of actions, with all mean rewards in a table of shape (steps, actions)."""
 
     table: Array
 
@@ -152,7 +153,7 @@ class _Arms:
 
 @dataclass(frozen=True)
 class _Field:
-    """Box with rewards ``phi(action) . weights[step]``."""
+    """Box of actions with mean rewards ``process.basis(action) @ weights[step]``."""
 
     process: ContinuousProcess
     weights: Array
@@ -170,7 +171,7 @@ class _Field:
 
 @dataclass(frozen=True)
 class _Unknown:
-    """Box with rewards of unknown form, which can be evaluated at given actions and times."""
+    """Box of actions whose mean rewards can only be evaluated at given actions and times."""
 
     process: RewardProcess
     dim: int
@@ -186,7 +187,11 @@ class _Unknown:
         return chosen
 
     def _climb(self, start: Array, times: NDArray[np.int64]) -> Array:
-        """Return the rewards of the locally optimal action near a start, at given times."""
+        """Return the rewards of the best action that a local search from ``start`` finds.
+
+        The best action has the highest mean reward over ``times``; the result has one reward per
+        time.
+        """
         from scipy.optimize import minimize  # slow to import, rarely required
 
         def rewards(action: Array) -> Array:
@@ -209,7 +214,7 @@ def _values(process: RewardProcess, actions: Any, times: NDArray[np.int64]) -> A
 
 
 def _group_means(rows: Array, groups: Groups) -> tuple[Array, Groups]:
-    """Return the mean of the rows (steps, k) of each group, and the group of each step."""
+    """Return the mean row of each group, shape (groups, k), and the group index of each step."""
     _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.argsort(group, kind="stable")
     sums = np.add.reduceat(rows[order], np.cumsum(sizes) - sizes, axis=0)

@@ -139,7 +139,7 @@ class Results:
         sweep: Protocol, hash and data of the sweep.
         runs: Finished runs, without training runs. Failed runs have a ``reason``.
         trainings: Finished training runs.
-        tasks: Worlds of each included task, in the order of the protocol.
+        tasks: Labels of the worlds of each included task, in the order of the protocol.
         entries: Included agents of the protocol, as plain data.
     """
 
@@ -372,7 +372,7 @@ class Results:
 
     @cached_property
     def _worlds(self) -> dict[tuple[str, int], dict[str, NDArray[Any]]]:
-        """Columns of the references, by world and seed."""
+        """Columns of the reference runs, by world and seed."""
         runs = self.runs_of(REFERENCES, REFERENCES)
         return {(run.env, run.seed): self.source.columns(run.key) for run in runs}
 

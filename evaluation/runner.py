@@ -160,7 +160,7 @@ def _chosen(
 
 
 def _trained(runs: Collection[Run], store: Store) -> dict[str, bytes]:
-    """Return the packed records of the stored training runs that the given runs require."""
+    """Return the packed records of the stored training runs that ``runs`` require, by key."""
     needed = {run.training for run in runs if run.training is not None}
     return {key: packed for key in needed if (packed := store.packed(key)) is not None}
 

@@ -31,7 +31,8 @@ class Run:
     """Definition of a run, as plain data that can be sent to workers.
 
     Attributes:
-        key: SHA-256 of everything that the result depends on. The store uses it as the key.
+        key: SHA-256 of everything that the result depends on. The hash identifies the run in
+            the store.
         env: Label of the world.
         agent: Label of the agent, or ``REFERENCES``.
         track: Track of the agent.

@@ -4,7 +4,7 @@ The world, its seed and the regret stay in the worker. The agent's process (``sa
 receives the problem. It then receives observations and answers with actions; each message is one
 line of JSON. The process has separate namespaces (user, pid, mount, ipc, network, host name), no
 privileges, a read-only system and Python environment, and an empty home and ``/tmp`` in memory. It
-sees no files of the user except the agent's code, and inherits no environment variables except
+can read no files of the user except the agent's code, and inherits no environment variables except
 those that select BLAS kernels. The process is killed when its worker ends.
 """
 

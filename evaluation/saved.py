@@ -33,8 +33,8 @@ class SavedTotals:
     Attributes:
         sweep: Sweep of the runs.
         about: Number of runs of the sweep, and the machines on which the runs were computed.
-        frame: DataFrame with one row per run of an agent, per training run, and per reference row
-            of a run.
+        frame: DataFrame with one row for each run of an agent, one row for each training run, and
+            one row for each reference in each reference run.
     """
 
     sweep: StoredSweep
@@ -113,7 +113,7 @@ class SavedTotals:
                 columns["interactions"] = np.array([row["interactions"]])
             elif total is not None:
                 regret = np.diff(np.array(row["curve"], dtype=np.float64), prepend=0.0)
-                regret[-1] += total - regret.sum()  # the total is exact, saved curves are rounded
+                regret[-1] += total - regret.sum()  # saved curves are rounded, unlike the total
                 columns[row["agent"] if is_reference else "regret"] = regret
             if is_reference:
                 columns["period"] = np.array([row["period"]])

@@ -289,7 +289,7 @@ def read_table(value: Any, kind: type[Table], what: str) -> Table:
 
 
 def canonical_json(content: Any) -> str:
-    """Return plain data as canonical JSON."""
+    """Return plain data as JSON with sorted keys and without spaces."""
     try:
         return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -352,7 +352,8 @@ def look_for(spec: WorldSpec) -> None:
     if module.endswith(".py"):
         name = f"{Path(module).stem}:{env_id}"
         raise UnknownWorldError(
-            "not-a-module", f"expected the module of the world, not its file: write {name}"
+            "not-a-module",
+            f"expected the module of the world, got the file {module!r}: write {name}",
         )
     if module and all(part.isidentifier() for part in module.split(".")):
         _import_world(module, env_id)

@@ -157,7 +157,8 @@ class Store:
     def save(self, record: Record) -> None:
         """Store one record atomically.
 
-        The record replaces a failure with the same key. A success with the same key is kept.
+        The record replaces a failure with the same key. If the store contains a success with the
+        same key, the record is discarded.
         """
         about = canonical_json(record.machine)
         machine, digest = _sha256(about.encode()), _sha256(record.packed)
@@ -171,7 +172,7 @@ class Store:
             db.execute(f"INSERT OR IGNORE INTO runs VALUES ({marks})", (*row, *more))
 
     def finished(self, keys: Iterable[str], *, failures: bool = True) -> set[str]:
-        """Return the keys of stored runs, including failed ones if ``failures`` is true."""
+        """Return the keys whose runs are stored, including failed runs if ``failures`` is true."""
         rows = self._rows("SELECT key FROM runs WHERE ? OR reason IS NULL", failures)
         return {key for (key,) in rows} & set(keys)
 
@@ -255,7 +256,7 @@ class Store:
 
     @contextlib.contextmanager
     def _sentence(self, doing: str) -> Iterator[None]:
-        """Convert errors of SQLite, of the file and of its content into ``StoreError``."""
+        """Convert SQLite errors, file errors and invalid content into ``StoreError``."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
@@ -419,5 +420,5 @@ def _now() -> str:
 
 
 def _command_line() -> str:
-    """Return the command line of this process, without folders."""
+    """Return the command line of this process, without the folder of the program."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]) if sys.argv else ""

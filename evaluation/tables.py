@@ -43,7 +43,7 @@ class Table:
     Attributes:
         rows: Cells of each row by key: the agent, the task (only in task tables) and the numbers.
         columns: Numeric columns.
-        titles: Title of each task; the only key of a table over all tasks is None.
+        titles: Title of each task. A table over all tasks has a single title, with the key None.
         baseline: Agent or reference row with which the other rows are compared, or None.
         note: Note on intervals, by default derived from the rows.
     """
@@ -123,13 +123,13 @@ class ResultsTable(pd.DataFrame):  # type: ignore[misc]  # pandas has no types
         return self._table().html()
 
     def _table(self) -> Table:
-        """Return the content, including modifications by the user."""
+        """Return the content with the current rows and columns, which the user may have changed."""
         columns = [column for column in self.content.columns if column.key in self]
         return replace(self.content, rows=self.to_dict("records"), columns=columns)
 
 
 def _grids(cells: Cells, width: int) -> Iterator[str]:
-    """Yield text tables that fit the width, each of which starts with the first column."""
+    """Yield text tables that fit the width; the first column is repeated in each table."""
     columns = []
     for heading, texts in cells.items():
         wide = max(map(len, [heading, *texts]))
@@ -182,12 +182,12 @@ def task_table(results: Results, *, baseline: str | None = None, track: str = "o
 def overall_table(results: Results, *, baseline: str | None = None, track: str = "online") -> Table:
     """Return a table with one row per agent over all tasks, best first.
 
-    Only runs that all ranked agents have finished are included, and the same number of runs in
-    every task.
+    The table includes only runs that all ranked agents have finished, and the same number of runs
+    for every task.
 
     Args:
         results: The runs of a sweep.
-        baseline: Ranked agent with which the others are compared; names of other agents are
+        baseline: Ranked agent with which the other agents are compared; all other names are
             ignored.
         track: Track of the agents.
     """
@@ -278,7 +278,7 @@ def remarks(
 
 
 def excluded(results: Results) -> Iterator[str]:
-    """Yield a sentence for each agent that is not ranked over all tasks."""
+    """Yield remarks on the agents that are not ranked over all tasks."""
     for track in results.tracks if len(results.tasks) > 1 else []:
         missing = {
             agent: [task for task, runs in results.by_task.items() if agent not in runs]

@@ -1,4 +1,4 @@
-"""Training of agents with a budget of interactions in other worlds of the same kind."""
+"""Training of agents in other worlds of the same kind, with a limited number of interactions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Budget(VectorEnv[Any, Any, Any]):
         """Take one step in every copy."""
         if self.used + self.num_envs > self._steps:
             raise BudgetSpentError(
-                f"train() must take at most {self._steps:,} interactions (training_steps)"
+                f"train() must use at most {self._steps:,} interactions (training_steps)"
             )
         self.used += self.num_envs
         observations, rewards, terminated, truncated, info = self._envs.step(actions)
@@ -77,7 +77,9 @@ class Budget(VectorEnv[Any, Any, Any]):
 
 
 def train(run: Run, one: PeriodicBanditEnv) -> dict[str, NDArray[Any]]:
-    """Train an agent; return the learned arrays, the number of interactions and the time.
+    """Train an agent and return the columns of the record of its training run.
+
+    The columns are the learned arrays, the number of interactions, and the duration in seconds.
 
     Args:
         run: Training run.

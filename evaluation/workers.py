@@ -1,9 +1,9 @@
 """Executors of runs in this process or in worker processes.
 
-Processes and Dask share the interface ``submit(run) -> Future[Record]``. An agent that fails (by an
-error, an endless loop, a crash or too much memory) affects only the record of its run. A process
-executes many runs sequentially. The process is replaced when it exits, when a run exceeds its time
-limit, or when a run leaves threads behind.
+``Processes`` and ``Dask`` share the interface ``submit(run) -> Future[Record]``. An agent that
+fails (by an error, an endless loop, a crash or too much memory) affects only the record of its run.
+A process executes many runs sequentially. The process is replaced when it exits, when a run exceeds
+its time limit, or when a run leaves threads behind.
 
 Each process has a separate pipe, so that the driver (the process that submits the runs) detects
 immediately when the process exits.
@@ -43,6 +43,7 @@ from evaluation.runs import Run
 from evaluation.sandbox import AgentFailedError, SandboxedAgent, SandboxError
 from evaluation.specs import TRAINING
 from evaluation.training import learned_before, train
+from periodic_envs.data.errors import FilledGapsWarning
 from periodic_envs.env import PeriodicBanditEnv
 from periodic_envs.files import DATA_VARIABLE
 from periodic_envs.worlds.madrid import SimulatedDataWarning
@@ -148,7 +149,10 @@ class _Worker:
         return Record(run.key, reason, sources=run.sources)
 
     def _hand_over(self, run: Run) -> None:
-        """Send a run to the process and wait for its confirmation; restart an ended process."""
+        """Send a run to the worker process and wait until the process confirms it.
+
+        A new process is started if the old process has ended.
+        """
         for _ in range(START_TRIES):
             if self._process is None or not self._process.is_alive():
                 self._start()
@@ -191,7 +195,7 @@ class _Worker:
 
 
 def _context() -> Any:
-    """Return the context that starts processes: a preloaded fork server if it is available."""
+    """Return the context that starts processes: a fork server if available, otherwise spawn."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -212,7 +216,7 @@ def clean_start() -> Iterator[None]:
     with _starting:
         main, variable = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
         sys.modules["__main__"], os.environ["PYTHONSAFEPATH"] = ModuleType("__main__"), "1"
-        resource_tracker.ensure_running()  # before blocking: starting the tracker unblocks signals
+        resource_tracker.ensure_running()  # first, since starting the tracker unblocks signals
         if sys.platform != "win32":
             signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -238,7 +242,7 @@ def serve(pipe: Connection, variables: dict[str, str]) -> None:
     os.environ.update(variables)
     # The driver has already issued these warnings.
     warnings.simplefilter("ignore", SimulatedDataWarning)
-    warnings.filterwarnings("ignore", message=".*readings are missing and filled by missing=")
+    warnings.simplefilter("ignore", FilledGapsWarning)
     with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
         threads = threading.active_count()
         # The process ends if an agent leaves threads behind, which could disturb later runs.
@@ -268,7 +272,7 @@ def execute(run: Run) -> Record:
     except OverTimeError:
         reason = over_time(run)
     except MemoryError:
-        reason = f"the run took more memory than its limit of {run.limits.memory_mb:g} MB"
+        reason = f"the run used more memory than its limit of {run.limits.memory_mb:g} MiB"
     except KeyboardInterrupt:
         raise
     except (AgentFailedError, RecordError, SandboxError) as error:

@@ -22,7 +22,7 @@ agent = make_agent("periodic-gp-ucb:time_length_scale=1", problem, rng)
 
 
 def sales(display: int, hour: int) -> float:
-    """Return the sales in an hour, or NaN if the number is lost. The agent cannot see the code."""
+    """Return the sales in an hour, or NaN if it is lost. The agent does not know this function."""
     mean = 20 + 8 * np.cos(2 * np.pi * (hour / 24 - display / 5))
     return float(rng.poisson(mean)) if rng.random() > 0.1 else float("nan")
 

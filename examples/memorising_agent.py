@@ -34,7 +34,7 @@ class Memoriser:
         self._worlds = [] if seed is None else self._candidates(seed)
 
     def act(self, observation):
-        """Return the best action according to the world's own code."""
+        """Return the best action according to the code of the world."""
         if self._worlds:
             return self._worlds[0].episode.process.optimum(int(observation[0]))[0]
         if self._problem.n_actions is not None:

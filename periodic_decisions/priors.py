@@ -1,10 +1,17 @@
 """Priors for ``auto-gp-ucb:prior=FILE``, learned from measurements of the arms.
 
-A prior describes measurements on a transformed scale: their mean by phase and arm, and the
-covariance of the residuals as a sum of a level, two decays and a season. The sum is fitted by least
-squares to the covariances at several lags; each part is then reduced to a few factors and an
-independent variance per arm. Only these summary statistics are written;
-``agents/auto/learned_prior.py`` documents their names.
+A prior describes measurements on a transformed scale by two statistics: the *profile*, which is the
+mean by phase and arm, and the covariance of the *residuals*, which are the measurements minus the
+profile. The covariance is a sum of four terms and noise. Each term is a covariance of the arms,
+multiplied by a function of the lag:
+
+* ``level``: a constant;
+* ``fast`` and ``slow``: exponential decays;
+* ``season``: a periodic function.
+
+The covariances of the arms are fitted by least squares to the covariances of the residuals at
+several lags. Each of them is then reduced to a few factors and an independent variance per arm.
+Only these summary statistics are written; ``agents/auto/learned_prior.py`` documents their names.
 
 The shipped prior is made by ``periodic-gp learn-prior madrid --years 2016:2017 --out
 agents/auto/madrid.json``. Source of the data: Ayuntamiento de Madrid, datos abiertos.
@@ -32,14 +39,16 @@ STEPS = (0, 1, 2, 3, 4, 6, 8, 12)
 SEASONS = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1, 2, 3, 4, 6, 8)
 # Candidates for the step-to-step correlations of the two decays; the best pair is used.
 FAST, SLOW = (0.3, 0.5, 0.7, 0.85, 0.93), (0.96, 0.98, 0.99, 0.996)
-# Chosen on the Madrid data of 2016 and 2017, by fitting to one year and evaluating on the other.
+# Parameters of the season term, chosen on the Madrid data of 2016 and 2017, by fitting to one year
+# and evaluating on the other.
 SEASON_LENGTH_SCALE, HARMONICS, SEASON_WEIGHT = 0.7, 4, 0.3
+# Number of factors of each term.
 RANKS = {"level": 3, "fast": 8, "slow": 6, "season": 3}
-# Minimum noise variance, as a share of the variance around the profile.
+# Minimum noise variance, as a share of the variance of the residuals.
 NOISE_SHARE = 0.15
-# Minimum standard deviation around the profile, as a share of the standard deviation of all values.
+# Minimum standard deviation of the residuals, as a share of the standard deviation of all values.
 LEAST_SPREAD = 1e-3
-# Minimum independent variance of an arm, as a share of the variance around the profile.
+# Minimum independent variance of an arm, as a share of the variance of the residuals.
 OWN_SHARE = 1e-3
 MADRID_HOURS = 24
 ABOUT_MADRID = (
@@ -68,14 +77,14 @@ def learn(
             begin at phase 0, like the problems for which the prior is made.
         period: Length of a season in steps; the profile has this number of rows, rounded up.
         transform: "identity", "sqrt", "log1p", or "auto" for the most likely of these transforms.
-        places: Coordinates of the arms; without coordinates, the prior applies only to these arms
-            in this order.
+        places: Coordinates of the arms, shape (arms, dimensions). None if they are unknown: the
+            prior then applies only to these arms in this order.
         about: Description of the prior in one sentence. The part before the colon is the name of
             the prior.
-        extra: Other entries of the file, such as the names of the arms.
-        unit: Unit of the transformed scale; None for the standard deviation around the profile.
+        extra: Additional entries of the file, such as the names of the arms.
+        unit: Unit of the transformed scale; None for the standard deviation of the residuals.
         noise_variance: Noise variance in squared units; None to estimate it from the residuals.
-        decays: Step-to-step correlations of the fast and the slow decay; None to learn them.
+        decays: Step-to-step correlations of the fast and the slow decay; None to select them.
 
     Raises:
         DataError: If there are too few measurements, or all measurements are equal.
@@ -104,7 +113,7 @@ def learn(
         "season": {"part": "season", "length_scale": SEASON_LENGTH_SCALE, "harmonics": harmonics},
     }
     floors = dict.fromkeys(clocks, OWN_SHARE * variance)
-    # The mean over S seasons has a variance of about variance / S.
+    # The mean residual of a phase over S seasons has a variance of about variance / S.
     floors["season"] = max(floors["season"], variance / seasons_in(values, period))
     return {
         "format": "periodic-gp prior",
@@ -147,7 +156,11 @@ def _check(values: Sequence[Array], period: float) -> None:
 
 
 def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
-    """Return the standard deviation around the profile, positive even if all seasons are equal."""
+    """Return the standard deviation of the residuals ``rest`` of the values ``y``.
+
+    The result is at least ``LEAST_SPREAD`` times the standard deviation of ``y``, so that it is
+    positive if all seasons are equal.
+    """
     whole = float(np.nanstd(np.concatenate(y)))
     spread = max(float(np.sqrt(np.nanmean(np.concatenate(rest) ** 2))), LEAST_SPREAD * whole)
     if not 0 < spread < math.inf:
@@ -158,14 +171,20 @@ def _spread(y: Sequence[Array], rest: Sequence[Array]) -> float:
 
 
 def phases(steps: int, period: float) -> NDArray[np.int64]:
-    """Return the row of the profile for each step, as ``LearnedPrior`` computes it."""
+    """Return the row of the profile for each of the first ``steps`` steps, shape (steps,).
+
+    ``LearnedPrior`` computes the rows in the same way.
+    """
     rows = math.ceil(period)
     # Round-off must not move a step to the previous row.
     return (np.arange(steps) / period % 1.0 * rows + 1e-9).astype(np.int64) % rows
 
 
 def profile_of(y: Sequence[Array], period: float) -> Array:
-    """Return the mean by phase and arm; for a phase without measurements, the mean of the arm."""
+    """Return the mean of all series by phase and arm, shape (phases, arms).
+
+    If an arm has no measurement at a phase, the mean of the arm over all phases is used.
+    """
     whole = np.concatenate(y)
     rows = np.concatenate([phases(len(stretch), period) for stretch in y])
     seen = ~np.isnan(whole)
@@ -181,7 +200,7 @@ def residuals_of(y: Sequence[Array], profile: Array, period: float) -> list[Arra
 
 
 def likeliest_transform(values: Sequence[Array], period: float) -> str:
-    """Return the transform with the highest Gaussian likelihood around the profile."""
+    """Return the transform for which Gaussian residuals have the highest likelihood."""
     whole = np.concatenate(values)
 
     def likelihood(name: str) -> float:
@@ -200,7 +219,10 @@ def likeliest_transform(values: Sequence[Array], period: float) -> str:
 
 
 def lagged(residuals: Sequence[Array], lag: int) -> Array:
-    """Return the symmetrised covariance of all arms with all arms ``lag`` steps later."""
+    """Return the covariance of the residuals of all arms with those ``lag`` steps later.
+
+    The result is symmetrised, shape (arms, arms).
+    """
     total, pairs = np.zeros((2, *(residuals[0].shape[1],) * 2))
     for r in residuals:
         a, b = r[: max(len(r) - lag, 0)], r[lag:]
@@ -217,7 +239,10 @@ def _basis(lags: NDArray[np.int64], period: float, decays: tuple[float, float]) 
 
 
 def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple[float, float]:
-    """Return the two decays that fit the mean autocovariance best, with non-negative weights."""
+    """Return the pair of decays that best fits the autocovariance, averaged over the arms.
+
+    The weights of the terms are fitted by least squares, and negative weights are set to 0.
+    """
     mean = np.trace(C, axis1=1, axis2=2) / C.shape[1]
 
     def error(decays: tuple[float, float]) -> float:
@@ -231,7 +256,10 @@ def _likeliest_decays(lags: NDArray[np.int64], C: Array, period: float) -> tuple
 def _parts(
     lags: NDArray[np.int64], C: Array, period: float, decays: tuple[float, float]
 ) -> dict[str, Array]:
-    """Return the parts of the covariance, fitted to all lags by least squares."""
+    """Return the covariance of the arms, shape (arms, arms), for each term and for the noise.
+
+    The covariances are fitted by least squares to the covariances ``C`` at all lags.
+    """
     basis = _basis(lags, period, decays)
     coefficients = np.linalg.lstsq(basis, C.reshape(len(lags), -1), rcond=None)[0]
     names = ("level", "fast", "slow", "season", "noise")
@@ -240,7 +268,11 @@ def _parts(
 
 
 def _cut(C: Array, rank: int, floor: float) -> dict[str, Any]:
-    """Return a covariance as low-rank factors and residual variances: C = F F' + diag(own)."""
+    """Approximate a covariance by F F' + diag(own), and return F and ``own`` as entries of a term.
+
+    F has ``rank`` columns. ``own`` contains the independent variances of the arms, each of which is
+    at least ``floor``.
+    """
     value, vector = np.linalg.eigh(C)
     F = vector[:, -rank:] * np.sqrt(np.maximum(value[-rank:], 0.0))
     own = np.maximum(np.diagonal(C) - (F**2).sum(axis=1), floor)
@@ -259,10 +291,10 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
         raise DataError(
             "not-imported",
             f"the measurements of {', '.join(missing)} are not imported (imported years: "
-            f"{available}): import them first, see periodic-gp data import --help",
+            f"{available}): import them first (see periodic-gp data import --help)",
         )
     tables = [cache.table(year, magnitude_number("NO")) for year in years]
-    # The stations that measured NO in all years.
+    # Only stations that measured NO in all years are used.
     stations = sorted(set(tables[0][0]).intersection(*(t[0] for t in tables)))
     columns = [[list(own).index(station) for station in stations] for own, _ in tables]
     values = [t[1][:, c].astype(float) for t, c in zip(tables, columns, strict=True)]
@@ -274,7 +306,8 @@ def learn_madrid(years: Sequence[int]) -> tuple[dict[str, Any], float]:
         places=coordinates_km(stations).round(3),
         about=about,
         extra={"stations": [int(station) for station in stations]},
-        # Chosen on the data of 2016 and 2017, by fitting to one year and evaluating on the other.
+        # These values were chosen on the data of 2016 and 2017, by fitting to one year and
+        # evaluating on the other.
         unit=1.0,
         noise_variance=0.15,
         decays=(0.85, 0.98),

@@ -31,9 +31,10 @@ class Draws:
         tables: Mean rewards, shape (n, rows, actions).
         rows: Table row of each time, shape (T,) if all copies share the rows, otherwise (n, T).
         periods: Length of the season of each copy, shape (n,).
-        contexts: Contexts before each step, shape (n, horizon + 1, c), or None.
+        contexts: Contexts before each step and after the last step, shape (n, horizon + 1, c), or
+            None.
         warm_start: Warm starts, in arrays with one entry for each copy on the first axis, or None.
-        courses: Course of the season of each copy, or None if the seasons do not change.
+        courses: States of the season of each copy, or None if the seasons do not change.
     """
 
     tables: Array
@@ -134,7 +135,10 @@ class ContinuousDraws(Draws):
         return mean
 
     def _polynomial(self, angles: Array, t: int) -> Array:
-        """Return ``Re sum_k (c_k - i s_k) z^k`` at ``z = exp(i angle)`` for every copy."""
+        """Return the mean reward in each copy at time t, shape (n,).
+
+        The mean reward is ``Re sum_k (c_k - i s_k) z^k`` with ``z = exp(i angle)``.
+        """
         # One tangent replaces a cosine and a sine. With u = tan(angle / 2) and |angle| < pi:
         # cos = (1 - u^2) / (1 + u^2), sin = 2 u / (1 + u^2).
         half = np.tan(angles / 2.0)
@@ -152,7 +156,10 @@ class ContinuousDraws(Draws):
         return mean
 
     def _coefficients(self, t: int) -> NDArray[np.complex128]:
-        """Return ``c_k - i s_k``, shape (K, n), with contiguous rows for Horner's rule."""
+        """Return the coefficients ``c_k - i s_k`` of all copies at time t, shape (K, n).
+
+        The rows are contiguous in memory, since Horner's rule uses one row after the other.
+        """
         key = self._row(t).tobytes()
         if key in self._series:
             return self._series[key]
@@ -188,7 +195,7 @@ class OtherDraws(list[Any]):
 
     @property
     def contexts(self) -> Array | None:
-        """Contexts before each step, shape (n, horizon + 1, c), or None."""
+        """Contexts before each step and after the last step, (n, horizon + 1, c), or None."""
         return _contexts(self)
 
     @property
@@ -236,7 +243,8 @@ def _timelines(processes: Sequence[TabularProcess]) -> dict[str, Any]:
 def empty_tables(copies: int, rows: int, size: int) -> Array:
     """Return uninitialised tables of shape (copies, rows, size).
 
-    A step reads one row of every copy, so the entries of this row are contiguous in memory.
+    For each row, the entries of all copies are contiguous in memory, since a step reads one row of
+    every copy.
     """
     tables: Array = np.empty((rows, copies, size)).swapaxes(0, 1)
     return tables

@@ -181,7 +181,7 @@ class PeriodicBanditEnv(Described, gym.Env[Any, Any]):
         return vector
 
     def render(self) -> Any:
-        """Render the mean rewards, the choices and the regret so far in the render mode."""
+        """Render the mean rewards, choices and regret so far, in the form of ``render_mode``."""
         if self.render_mode is None:
             gym.logger.warn(
                 "render() does nothing without a render_mode: pass one to gym.make(), such as "

@@ -97,13 +97,13 @@ class Setup:
         return spaces.Box(low, high, dtype=np.float64)
 
     def action_space(self) -> Space:
-        """Return the action space: indices, or the symmetric box that RL libraries recommend."""
+        """Return the action space: indices of actions, or the box [-1, 1]^dim."""
         if self.public.n_actions is not None:
             return spaces.Discrete(self.public.n_actions)
         return spaces.Box(-1.0, 1.0, (self.public.dim,), np.float32)
 
     def draw(self, rng: np.random.Generator) -> Episode:
-        """Draw one episode with all of its randomness."""
+        """Draw one episode: its reward process, its noise and its observations."""
         process = self.world.draw(rng, self.horizon)
         noise = self.noise.draw(rng, process, self._times)
         observations = self._phases(process.period)
@@ -139,8 +139,9 @@ class Setup:
 
 @lru_cache(maxsize=8)
 def phase_table(first_step: int, horizon: int, period: float | None) -> Array:
-    """Return observations without contexts, one row for each time.
+    """Return the observations of an episode without contexts, shape (horizon + 1, 1 or 3).
 
+    The columns are the time and, unless ``period`` is None, the cosine and the sine of the phase.
     The table is read-only, since episodes share it.
     """
     times = np.arange(first_step, first_step + horizon + 1, dtype=np.float64)
@@ -208,7 +209,7 @@ class Batch:
     """Episodes of n copies; each entry of ``info`` is an array with a mask.
 
     Attributes:
-        draws: Reward processes of the copies; action i is the action in copy i.
+        draws: Reward processes of the copies.
         first_step: Time of the first decision.
         noise: Errors to add to the mean rewards, shape (T, n); with Poisson noise, the rewards of
             all actions, shape (T, n, actions).

@@ -76,7 +76,10 @@ class Noise:
 
 
 def _swing(phase: Array) -> Array:
-    """Return ``1 + sin(2 pi phase) / 2``, scaled to a mean square of 1."""
+    """Return the standard deviations of heteroscedastic noise, divided by ``std``.
+
+    The result is ``1 + sin(2 pi phase) / 2``, scaled to a mean square of 1.
+    """
     return np.asarray((1.0 + 0.5 * np.sin(2.0 * np.pi * phase)) / np.sqrt(1.0 + 0.125))
 
 

@@ -108,7 +108,8 @@ class RewardProcess:
 
     Attributes:
         period: Length of the season whose phase is observed, in steps.
-        contexts: Contexts that are observed before each step, shape (horizon + 1, c), or None.
+        contexts: Contexts that are observed before each step and after the last step, shape
+            (horizon + 1, c), or None.
         warm_start: Warm start, or None.
     """
 
@@ -123,7 +124,7 @@ class RewardProcess:
 
     @property
     def changes(self) -> NDArray[np.int64] | None:
-        """Time of the first step after each change, or None in a world that does not change."""
+        """Time of the first step after each change, shape (k,), or None if nothing changes."""
         return None
 
     def mean(self, actions: Any, t: Any) -> Any:
@@ -146,9 +147,10 @@ class TabularProcess(RewardProcess):
     Attributes:
         rows: Table row of each time t = 0, 1, ..., shape (first_step + horizon,).
         period: Length of the season whose phase is observed, in steps.
-        contexts: Contexts that are observed before each step, shape (horizon + 1, c), or None.
+        contexts: Contexts that are observed before each step and after the last step, shape
+            (horizon + 1, c), or None.
         warm_start: Warm start, or None.
-        course: Course of the season, or None if the season does not change.
+        course: State of the season at each step, or None if the season does not change.
     """
 
     rows: NDArray[np.intp]
@@ -159,7 +161,7 @@ class TabularProcess(RewardProcess):
 
     @property
     def changes(self) -> NDArray[np.int64] | None:
-        """Time of the first step after each change, or None in a world that does not change."""
+        """Time of the first step after each change, shape (k,), or None if nothing changes."""
         return None if self.course is None else self.course.changes
 
     def _check(self, table: Array) -> None:
@@ -211,8 +213,13 @@ class FiniteProcess(TabularProcess):
 class ContinuousProcess(TabularProcess):
     """Reward process on [-1, 1]^d with the mean rewards ``phi(action) . weights[row]``.
 
-    With frequencies ``k omega`` and ``z = exp(i omega a)``, the mean reward of an action a is
-    ``Re sum_k (c_k - i s_k) z^k``. This polynomial is fast to evaluate for a single action.
+    If the features are cosines and sines with frequencies ``k omega``, and their weights are
+    ``c_k`` and ``s_k``, the mean reward of an action a is ``Re sum_k (c_k - i s_k) z^k`` with
+    ``z = exp(i omega a)``. This polynomial is fast to evaluate for a single action.
+
+    Attributes:
+        basis: Feature map phi with m features.
+        weights: Weights of the features, shape (rows, m).
     """
 
     basis: Basis
@@ -244,7 +251,7 @@ class ContinuousProcess(TabularProcess):
 
     @cached_property
     def _series(self) -> NDArray[np.complex128]:
-        """Coefficients ``c_k - i s_k``, the highest k first, shape (rows, K)."""
+        """Coefficients ``c_k - i s_k`` of the polynomials, highest k first, shape (rows, K)."""
         on_cos, on_sin = np.split(self.weights, 2, axis=1)
         return np.asarray((on_cos - 1j * on_sin)[:, ::-1])
 

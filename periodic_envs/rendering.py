@@ -25,7 +25,7 @@ WINDOW = 240
 MAX_ARM_NAMES = 30
 """Maximum number of arm names on an axis; if there are more arms, only some are labelled."""
 MAX_NAME_LETTERS = 24
-"""Maximum number of letters of a name on an axis."""
+"""Maximum number of characters of a name on an axis."""
 _MAX_TITLE_LINES = 4
 _RESOLUTION = 121
 """Number of points along the action axis of a box."""
@@ -120,8 +120,8 @@ class EpisodePicture:
         top = (1.05 * regret or 0.055) if done else 1.0
         # The last decision is near the middle of the view, except at both ends of an episode.
         start = max(0, min((done - WINDOW // 2 + _JUMP // 2) // _JUMP * _JUMP, horizon - WINDOW))
-        # The layout needs the number of letters in the tick labels of the regret. Labels of a
-        # million and above share a power of ten, so that six letters are enough.
+        # The layout depends on the number of characters in the tick labels of the regret. Labels
+        # of a million and above share a power of ten, so that six characters are enough.
         place = start, min(max(len(f"{top:.0f}"), 4), 6)
         if episode is not self._episode or place != self._place:
             self._draw_still(episode, *place)
@@ -141,7 +141,7 @@ class EpisodePicture:
         return frame
 
     def _draw_still(self, episode: Episode, start: int, letters: int) -> None:
-        """Draw the static part, with space for tick labels of ``letters`` letters."""
+        """Draw the static part, with space for tick labels of ``letters`` characters."""
         from matplotlib.ticker import ScalarFormatter
 
         figure = self._figure
@@ -229,7 +229,7 @@ def draw_title(figure: Figure, title: str, facts: str = "") -> Text:
 
 def title_lines(figure: Figure, title: str, facts: str) -> str:
     """Return the title in lines that fit the figure, followed by a line with ``facts``."""
-    width = int(11.5 * figure.get_figwidth())  # in letters of 11 points
+    width = int(11.5 * figure.get_figwidth())  # in characters of 11 points
     return wrapped(title, width) + (f"\n{facts}" if facts else "")
 
 
@@ -329,7 +329,7 @@ def draw_legend(axes: Axes) -> None:
 
 
 def drawable(text: str) -> str:
-    """Return the text with a box for every character that the font lacks."""
+    """Return the text, in which characters that the font lacks are replaced by a box."""
     return "".join(letter if ord(letter) in _letters() else "□" for letter in text)
 
 
@@ -351,9 +351,10 @@ def thinned(n: int, most: int) -> range:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return a title in lines of at most ``width`` letters, broken at spaces and commas.
+    """Return a title in lines of at most ``width`` characters, broken at spaces and commas.
 
-    If a title is too long, its first lines and its last line are returned.
+    If the title needs more than ``_MAX_TITLE_LINES`` lines, only its first lines and
+    its last line are returned.
     """
     lines = [""]
     for piece in re.findall(rf"[^\s,]{{1,{width - 1}}}[\s,]?|[\s,]", drawable(text)):

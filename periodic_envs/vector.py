@@ -38,8 +38,8 @@ class PeriodicBanditVectorEnv(Described, VectorEnv[Array, NDArray[Any], NDArray[
             actions. With "SameStep", the last step already returns the first observation of the
             next episode, and ``info["final_obs"]`` contains the last observation. With "Disabled",
             only ``reset`` starts new episodes.
-        max_episode_steps: Maximum number of steps in an episode, as in ``gym.make``; the horizon of
-            the world is used if it is smaller.
+        max_episode_steps: Maximum number of steps in an episode, as in ``gym.make``. If the horizon
+            of the world is smaller, episodes end at the horizon.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (a convention of Gymnasium)

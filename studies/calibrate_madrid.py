@@ -2,7 +2,7 @@
 
 Published values are rounded and never below 1, so moments of their logarithms would be wrong where
 the value 1 is frequent. The parameters are therefore fitted by stochastic EM, which repeats two
-steps: draw the Gaussian level behind every value, given the parameters and the hours before and
+steps: draw the latent Gaussian level of every value, given the parameters and the hours before and
 after; then estimate the parameters as if the drawn levels were measurements.
 
     python -m studies.calibrate_madrid [FOLDER WITH Anio2016.zip AND Anio2017.zip]
@@ -49,13 +49,13 @@ ABOUT = (
 SATURATION = 0.4
 SWEEPS = 60
 LAGS_HOURS = 240
-# Decay times of the parts of weather and residuals, and the daily cycles of these parts.
+# Decay times of the parts of weather and residuals in hours, and their numbers of cycles per day.
 MEMORY_HOURS = np.array([2.0, 6.0, 36.0, 480.0, 36.0, 480.0])
 CYCLES_PER_DAY = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 
 
 def no_table(zip_path: Path) -> pd.DataFrame:
-    """Return the nitric oxide (NO) of one year, shape (hours, stations).
+    """Return the hourly nitric oxide (NO) values of one year, shape (hours, stations).
 
     The index is the local time. Invalid values are NaN.
     """
@@ -99,10 +99,18 @@ class CalendarRows:
 
 @dataclass(frozen=True)
 class LevelEstimate:
-    """Parameters of the levels, expected levels, and standardised residuals."""
+    """Parameters estimated from levels, and the division of the levels into components.
+
+    Attributes:
+        parameters: Estimated arguments of ``MadridSimulator``, by name.
+        expected: Expected level, given the calendar and the city's weather, shape (hour, station).
+        spread: Standard deviation of the level around ``expected``, shape (hour, station).
+        weather: City's weather with variance 1, shape (hour,).
+        residual: Residuals with variance 1, shape (hour, station).
+    """
 
     parameters: dict[str, Array]
-    expected: Array  # expected level, given the calendar and the city's weather
+    expected: Array
     spread: Array
     weather: Array
     residual: Array
@@ -136,7 +144,7 @@ def calibrate(no: pd.DataFrame, *, sweeps: int = SWEEPS) -> MadridSimulator:
 
 
 def estimate(level: Array, calendar: CalendarRows) -> LevelEstimate:
-    """Return the calendar means and spreads of levels; drawn levels are treated as measurements."""
+    """Estimate the parameters from levels, shape (hours, stations), without missing values."""
     hour, month, weekday = calendar.hour, calendar.month, calendar.weekday
     profile = calendar.mean(level, "hour")
     month_profile, weekday_profile = np.zeros((12, HOURS_PER_DAY)), np.zeros((7, HOURS_PER_DAY))
@@ -221,12 +229,12 @@ def residual_covariance(residual: Array) -> Array:
 
 
 def parts_after(lags: NDArray[np.int_]) -> Array:
-    """Return the autocorrelation of the parts, ``(lag, part)``."""
+    """Return the autocorrelations of the parts at whole lags, shape (lag, part)."""
     return part_autocorrelation(lags, memory_hours=MEMORY_HOURS, cycles_per_day=CYCLES_PER_DAY)
 
 
 def autocovariances(series: Array, chosen: NDArray[np.bool_]) -> Array:
-    """Return the symmetrised autocovariances of the chosen rows, ``(lag, column, column)``."""
+    """Return the symmetrised autocovariances of chosen rows, shape (lag, column, column)."""
     result = []
     for lag in range(LAGS_HOURS + 1):
         rows = np.flatnonzero(chosen[: len(chosen) - lag] & chosen[lag:])

@@ -53,9 +53,10 @@ def action_gram(kernel: ActionKernel, x: Array) -> Array:
 
 
 def random_design(seed: int) -> tuple[float, float]:
-    """Return Lemma A.1's relative error and Lemma 1's ratio I(y; f) / sum_i I(y^(i); f^(i)).
+    """Return the relative error of the identity in Lemma A.1, and the ratio in Lemma 1.
 
-    Both are computed for a random design.
+    The ratio is I(y; f) / sum_i I(y^(i); f^(i)), which Lemma 1 bounds by 1. The error and the ratio
+    are computed for a random design.
     """
     rng = np.random.default_rng([1, seed])
     tau, seasons = int(rng.integers(2, 13)), int(rng.integers(1, 7))
@@ -74,7 +75,7 @@ def random_design(seed: int) -> tuple[float, float]:
 
 
 def remark_ratio() -> float:
-    """Return Lemma 1's ratio for rewards that are dependent within phases, but not across phases.
+    """Return the ratio in Lemma 1 for rewards that are dependent only within phases.
 
     The design has two orthogonal actions, one for each of two phases, over two seasons.
     """
@@ -86,7 +87,7 @@ def remark_ratio() -> float:
 
 
 def small_set(seed: int) -> float:
-    """Return the ratio of gamma^S_T to tau gamma^A_{T / tau} (Theorem 2) for a random small set."""
+    """Return gamma^S_T / (tau gamma^A_{T / tau}) (Theorem 2) for a small random set of actions."""
     rng = np.random.default_rng([2, seed])
     tau, seasons, n = int(rng.integers(2, 4)), int(rng.integers(1, 3)), int(rng.integers(2, 4))
     kernel = SquaredExponential(float(np.exp(rng.uniform(-1, 1))))
@@ -105,9 +106,10 @@ def rank(tau: int, period: float) -> int:
 
 
 def movement(length_scale: float) -> float:
-    """Return the standard deviation of a mean reward over a season, as a share of the prior's.
+    """Return the standard deviation of a mean reward over a season, for a prior variance of 1.
 
-    The mean over phases t, s of 1 - k(t, s) is the expected variance around the season's mean.
+    The expected variance around the season's mean is the mean of 1 - k(t, s) over all pairs of
+    phases t, s.
     """
     return float(
         np.sqrt(1.0 - Periodic(PERIOD, length_scale)(np.arange(PERIOD, dtype=np.float64)).mean())
@@ -115,7 +117,7 @@ def movement(length_scale: float) -> float:
 
 
 def paper_gain(length_scale: float, points: int = ARMS) -> Bracket:
-    """Return the bounds of gamma^S_T in the synthetic study."""
+    """Return bounds on gamma^S_T in the synthetic study."""
     season = Periodic(PERIOD, length_scale)(season_lags(PERIOD))
     x = np.linspace(-WIDTH / 2, WIDTH / 2, points)[:, None]
     actions = action_gram(SquaredExponential(1.0), x)
@@ -158,7 +160,7 @@ class Rate:
 
 
 def rise(t: Array, gamma: Array) -> float:
-    """Return the slope of gamma against log(T / tau), over the upper half of log(T / tau)."""
+    """Return the slope of gamma over log t with t = T / tau, in the upper half of log t."""
     upper = t**2 >= t[0] * t[-1]
     return float(np.polyfit(np.log(t[upper]), gamma[upper], 1)[0])
 
@@ -181,7 +183,11 @@ RATES = {
 
 
 def growth(rate: Rate, *, seasons: int) -> tuple[Array, Array]:
-    """Return T / tau and gamma^S_T of greedy designs for a kernel."""
+    """Return T / tau, and the gain of greedy designs over T steps, for a kernel.
+
+    The times T are the ends of all seasons except the first. The gain is a lower bound on
+    gamma^S_T.
+    """
     side = np.linspace(-1.0, 1.0, 120 if rate.dim == 1 else 11)
     grid = np.stack(np.meshgrid(*[side] * rate.dim), axis=-1).reshape(-1, rate.dim)
     # Width: ten length-scales for a line, four for a square; the unit ball for linear kernels.

@@ -53,7 +53,7 @@ def growth_exponent(
     if len(weights) < 2 or mean[0] <= 0.0:
         return Interval(np.nan, np.nan, np.nan)
     counts = resample_counts(runs, resamples, np.random.default_rng(seed))
-    # Resamples without any regret before the window have no logarithm and are left out.
+    # Resamples with a regret of 0 before the window are left out, since log 0 is not finite.
     counts = counts[counts @ curves[:, 0] > 0.0]
     slope, error = _slopes(np.ones((1, runs)), curves, weights)
     slopes, errors = _slopes(counts, curves, weights)
@@ -71,7 +71,10 @@ def _window(curves: Array, start: float) -> tuple[Array, Array]:
 
 
 def _slopes(counts: Array, curves: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the slope and its standard error for each resample (resamples, runs)."""
+    """Return the slope and its standard error for each resample.
+
+    Row i of ``counts`` has the number of times that resample i contains each run.
+    """
     runs = len(curves)
     mean = counts @ curves / runs
     # d slope / d run i = sum_k weights_k curves_ik / mean_k; these average to sum(weights) = 0.

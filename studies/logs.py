@@ -18,8 +18,8 @@ ARM, PLAN, LEARNED = "a fixed arm", "the best arm of each phase", "best-per-phas
 TARGETS = (ARM, PLAN, LEARNED)
 """Policies to evaluate.
 
-The fixed arm is the first arm. The best arm of each phase is determined from the true means; the
-last policy learns it from the log.
+The fixed arm is the first arm. The second policy chooses the best arm of each phase according to
+the true means. The third policy learns the best arm of each phase from the log.
 """
 REFUSED = (math.nan, math.nan, math.nan)
 
@@ -93,7 +93,7 @@ class Score:
 
     Attributes:
         logs: Number of logs.
-        refused: Share of the logs that do not support the estimate; all other attributes describe
+        refused: Share of the logs that do not support the estimate. The attributes below describe
             the remaining logs.
         coverage: Share of intervals that contain the truth.
         coverage_error: Standard error of the coverage.

@@ -22,13 +22,13 @@ from periodic_envs.arrays import Array
 
 Ints = NDArray[np.intp]
 
-_BLOCK = 64  # rank-one updates that are subtracted in one product of matrices, for speed
+_BLOCK = 64  # number of rank-one updates that are subtracted in one matrix product, for speed
 _DESIGNS = 200_000  # maximum number of designs that are tried individually
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """Lower and upper bounds of gamma_1, ..., gamma_T; neither bound decreases with T.
+    """Lower and upper bounds on gamma_1, ..., gamma_T; neither bound decreases with T.
 
     Attributes:
         low: Gain of the greedy design, shape (T,).
@@ -79,7 +79,7 @@ def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: flo
 
     By Lemma 1, the sum of these gains is at least I(y; f). The sum is equal to I(y; f) if and only
     if rewards of different phases are independent. Rewards of the same phase need not be
-    independent, although the paper's remark requires it. ``phases`` has a whole number for each
+    independent, although the paper's remark requires this. ``phases`` has a whole number for each
     row; the result has one gain for each distinct number, in increasing order.
     """
     noise_variance = checks.positive("noise_variance", noise_variance)
@@ -91,7 +91,7 @@ def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: flo
 
 
 def action_gain(covariance: ArrayLike, *, rounds: int, noise_variance: float) -> Bracket:
-    """Return the bounds of gamma^A_1, ..., gamma^A_T for actions of this covariance (n, n).
+    """Return bounds on gamma^A_1, ..., gamma^A_T for actions with the given covariance (n, n).
 
     Information gain is monotone and submodular. The gain of T choices is therefore at most the gain
     of any design plus T times the largest marginal gain of one more reward: the online bound of
@@ -109,7 +109,7 @@ def season_gain(
     rounds: int,
     noise_variance: float,
 ) -> Bracket:
-    """Return the bounds of gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
+    """Return bounds on gamma^S_1, ..., gamma^S_T for the covariance k_A(a, a') k_tau(i, i').
 
     Step t = 1, 2, ... is in phase (t - 1) mod tau, a row of ``season_covariance``. The upper bound
     is the smaller of two bounds. The first is the online bound, as in ``action_gain``. With one
@@ -201,8 +201,8 @@ def slope_constants(width: float, *, length_scale: float) -> tuple[float, float]
 def power(rounds: ArrayLike, gamma: ArrayLike) -> float:
     """Return the exponent p of gamma_T ~ T^p (Corollary 1), the slope of log gamma over log T.
 
-    The slope is fitted by least squares to the rounds above the geometric mean of the smallest and
-    the largest round.
+    The slope is fitted by least squares. Only numbers of rounds are used that are at or above the
+    geometric mean of the smallest and the largest number.
 
     >>> round(power([1, 10, 100, 1000, 10000], [1, 2, 4, 8, 16]), 3)
     0.301
@@ -219,7 +219,11 @@ def power_of_log(rounds: ArrayLike, gamma: ArrayLike) -> float:
 
 
 def _greedy(covariance: Array, visits: Ints, noise_variance: float) -> Bracket:
-    """Return the gain of a greedy design over (phase, action), and a bound for all designs."""
+    """Return the gain of a greedy design, and an upper bound on the gain of all designs.
+
+    The rows of ``covariance`` are pairs of phase and action, ordered by phase. Row t - 1 of
+    ``visits`` has the number of visits of each phase after t steps.
+    """
     noise_variance = checks.positive("noise_variance", noise_variance)
     (rounds, tau), n = visits.shape, len(covariance) // visits.shape[1]
     left, variances = covariance.copy(), covariance.diagonal().copy()
@@ -274,8 +278,8 @@ def _slope(rounds: ArrayLike, gamma: ArrayLike, scale: Callable[[Array], Array])
     kept = rounds**2 >= rounds.min(initial=np.inf) * rounds.max(initial=1.0)
     if len(np.unique(rounds[kept])) < 3:
         raise ValueError(
-            "a slope needs at least three different rounds above the geometric mean of the "
-            "smallest and the largest round"
+            "rounds must have at least three distinct values at or above the geometric mean of the "
+            f"smallest and the largest value, got {len(np.unique(rounds[kept]))}"
         )
     x = scale(rounds[kept])
     return float((x - x.mean()) @ np.log(gamma[kept]) / np.sum((x - x.mean()) ** 2))

@@ -21,7 +21,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 MADRID = Path(__file__).parents[2] / "shared" / "data" / "madrid"
 """Real measurements, which are not part of this repository."""
 NIGHTLY = (
-    *("attacks", "fuzz", "kills", "mutation", "test_browser", "test_site", "test_recipes.py"),
+    *("attacks", "fuzz", "kills", "test_browser", "test_site", "test_recipes.py"),
     *("test_platforms.py", "test_studies/test_pages.py", "test_evaluation/test_dask.py"),
 )
 """Folders and modules whose tests do not run with every push."""

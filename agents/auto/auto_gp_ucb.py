@@ -27,7 +27,7 @@ from agents.zoo.gp.prior import actions_of
 CALM_BETA = 1.0
 """Value of beta_t while a prior is in use, if the setting ``beta`` is "auto"."""
 PRUNE_EVERY = 8
-"""Number of rewards from one removal of improbable structures to the next."""
+"""Number of rewards between two removals of improbable structures."""
 
 
 def builder_for(problem: Problem, transform: str, prior: str | None) -> Builder:
@@ -59,19 +59,21 @@ class AutoGPUCB(Saveable):
     pseudo-code.
 
     The periods of the seasons are those that the problem states. If the scale is unknown, the
-    shortest season may have a sharp part. If the problem states no period, the agent searches for
-    the period of one smooth season (:meth:`period_belief`), and compares this structure with
-    structures without a season.
+    shortest season may also have a sharp part, which consists of higher harmonics. If the problem
+    states no period, the agent searches for the period of one smooth season
+    (:meth:`period_belief`). The structure with this season and the structures without a season are
+    weighted by evidence.
 
     Evidence also decides whether the warm start is treated as the choices of an expert: the
     probability that the chosen arms were the best is compared with the probability of choosing
     these arms at random. At most 2,048 observations are stored for refits. Refits become rarer with
     time, and the cost of each refit is bounded.
 
-    With the setting ``prior``, the prior and two copies with larger variances are weighted by
-    evidence. While the log evidence of the belief without a prior is larger by more than 20, the
-    agent uses that belief instead. If the kernel has a persistence term, :meth:`belief` at a past
-    time is an approximation, which is computed from the belief at the time of the newest reward.
+    With the setting ``prior``, the belief is a mixture of the prior and two copies with larger
+    variances, weighted by evidence. While the log evidence of the belief without a prior exceeds
+    that of this mixture by more than 20, the agent uses the belief without a prior. If the kernel
+    has a persistence term, :meth:`belief` at a past time is an approximation, which is computed
+    from the belief at the time of the newest reward.
 
     Reference: [@cai2021periodic] for the season, [@hoeting1999bayesian] for the mixture, and
     [@minka2001expectation] for learning from the choices of an expert.
@@ -81,8 +83,8 @@ class AutoGPUCB(Saveable):
     a season is one term among several, an unknown period is searched for, and several kernels are
     weighted by evidence. An unknown scale of the rewards is learned together with the variances.
     Past choices may be treated as the choices of an expert. If the scale of the rewards is unknown,
-    the bonus of an arm weights the uncertainty about each term by the value of this information for
-    later steps. A season has at most eleven harmonics.
+    the bonus of an arm weights the uncertainty about each term of the kernel by how useful
+    knowledge of this term is in later steps. A season has at most eleven harmonics.
 
     Args:
         prior: Prior that replaces the learned scale and variances: "madrid", or a file written by
@@ -120,7 +122,10 @@ class AutoGPUCB(Saveable):
 
     @property
     def posterior(self) -> Mixture:
-        """Belief about the transformed rewards; with a prior, about deviations from its profile."""
+        """Belief about the transformed rewards.
+
+        While a prior is in use, the belief is about their deviations from the profile of the prior.
+        """
         return self._belief.posterior
 
     @property
@@ -171,8 +176,9 @@ class AutoGPUCB(Saveable):
     def period_belief(self) -> tuple[Array, Array]:
         """Return the candidate periods in ascending order, and their probabilities.
 
-        The probabilities assume that a season exists. Without a search, the first period of the
-        kernel has probability 1; the arrays are empty if the kernel has no season.
+        The probabilities assume that a season exists. If the agent does not search for a period,
+        the only candidate is the first period of the kernel, with probability 1. If the kernel has
+        no season, the arrays are empty.
         """
         for member in self.posterior.members:
             if isinstance(member, PeriodSearch):

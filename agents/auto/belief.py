@@ -45,7 +45,8 @@ from agents.gp import (
 )
 
 LOOKAHEAD = 6.0
-"""Number of steps after which information should still be useful."""
+"""Lag, in steps, at which the correlation of a term with decay equals its weight w_i. Information
+about the term should still be useful after this number of steps."""
 SHARP_WORTH = 0.75
 """Weight w_i of the sharp part of a season, which matters at only a few steps of each season."""
 NEGLIGIBLE = 1e-6
@@ -66,8 +67,8 @@ def worth(term: Term) -> float:
 class Learnable:
     """View of a posterior over finitely many arms, with the variances of sum_i w_i f_i(a, t).
 
-    The docstring of the module defines w_i. The terms cannot be separated if the engine has no
-    state. In this case, the variances are those of the posterior.
+    The docstring of the module defines w_i. If the engine has no state, the terms cannot be
+    separated, and the variances are those of the posterior.
     """
 
     def __init__(self, posterior: Posterior) -> None:
@@ -89,7 +90,7 @@ class Learnable:
         return self._predict(self._posterior, t, actions)
 
     def gradient(self, t: float, actions: Any) -> Gradient:
-        """Return the prediction of the posterior with its derivatives, without the weights w_i."""
+        """Return the prediction of the posterior and its derivatives, without the weights w_i."""
         return self._posterior.gradient(t, actions)
 
     def sample(self, t: float, rng: Rng, actions: Any = None) -> Array:
@@ -97,7 +98,7 @@ class Learnable:
         return self._posterior.sample(t, rng, actions)
 
     def contenders(self, t: float, beta: float) -> None:
-        """Return None, which stands for all arms; a short list would ignore the weights w_i."""
+        """Return None for all arms; the contenders of the posterior ignore the weights w_i."""
         return None
 
     def _predict(self, posterior: Posterior, t: float, actions: Any) -> Prediction:
@@ -111,7 +112,7 @@ class Learnable:
         return Prediction(phi @ now.mean, np.maximum(variance, 0.0))
 
     def _mixed(self, mixture: Mixture, t: float, actions: Any) -> Prediction:
-        """Return the mean and variance of a mixture; disagreement of candidates adds variance."""
+        """Return the mean and variance of a mixture; disagreement between members adds variance."""
         keep = np.flatnonzero(mixture.weights > NEGLIGIBLE)
         weights = mixture.weights[keep] / mixture.weights[keep].sum()
         parts = [self._predict(mixture.members[i], t, actions) for i in keep]
@@ -145,8 +146,8 @@ class Belief:
         offset: Function that returns the prior mean of all arms at a time, on the transformed
             scale; None for a prior mean of 0.
         looks_ahead: True if the bonus uses variances that are weighted by w_i.
-        choices: Log probability of the choices of the warm start, or 0 if the evidence of
-            ``posterior`` includes this probability.
+        choices: Log probability of the choices of the warm start under random choice, or 0 if the
+            evidence of ``posterior`` includes the probability of these choices.
     """
 
     scale: RewardTransform | None
@@ -160,24 +161,32 @@ class Belief:
     def of(
         cls, scale: RewardTransform | None, structures: list[Structure], members: list[Posterior]
     ) -> Belief:
-        """Return a belief with a mixture of structures, weighted by their prior weights."""
+        """Return a belief with one member per structure and the prior weights of the structures."""
         weights = np.array([s.weight for s in structures])
         return cls(scale, Mixture(members, weights), tuple(s.name for s in structures))
 
     @property
     def simplest(self) -> Posterior:
-        """Only member of the mixture, or the mixture if it has several members."""
+        """Belief without a needless mixture: the only member, or the mixture of several members."""
         members = self.posterior.members
         return self.posterior if len(members) > 1 else members[0]
 
     def acquisition(self, view: Predictive, rng: Rng) -> UCB | OffsetUCB:
-        """Return the maximiser of the upper confidence bound for a view, including the offset."""
+        """Return an object that maximises the upper confidence bound of ``view`` plus any offset.
+
+        If ``looks_ahead`` is true and the actions are finite, the variances in the bound are
+        weighted by w_i.
+        """
         if self.looks_ahead and isinstance(view.actions, Finite):
             view = Learnable(self.simplest)
         return UCB(view, rng) if self.offset is None else OffsetUCB(view, rng, self.offset)
 
     def evidence(self, history: History) -> float:
-        """Return the log density of the rewards, in their unit, and of the warm start's choices."""
+        """Return the log evidence of the rewards and of the choices of the warm start.
+
+        The result is the sum of the log density of the rewards, in their unit, and the log
+        probability of the choices.
+        """
         scale = self.scale or RewardTransform()
         return self.posterior.log_evidence + scale.log_slope(history.reward) + self.choices
 
@@ -194,6 +203,9 @@ class Belief:
 
     def rewards(self, prediction: Prediction, t: float, arms: Any) -> tuple[Array, Array]:
         """Return the median and the spread of mean rewards, in the unit of rewards.
+
+        The spread is the difference between the rewards at half a standard deviation above and
+        below the mean on the transformed scale.
 
         Args:
             prediction: Prediction on the scale of the posterior.
@@ -218,7 +230,7 @@ class Belief:
 
 
 class OffsetUCB:
-    """Maximiser of the upper confidence bound of arms whose prior mean is not 0."""
+    """Acquisition rule that maximises the upper confidence bound, for a nonzero prior mean."""
 
     def __init__(self, view: Predictive, rng: Rng, offset: Offset) -> None:
         self._view, self._rng, self._offset = view, rng, offset

@@ -55,8 +55,8 @@ MIN_REWARDS = 8
 GROWTH = 2
 """Factor by which the number of rewards grows from one build of the belief to the next."""
 STEP = 0.3
-"""Step of the grid of frequencies, in cycles over the observed span. The nearest grid point is then
-off by at most 0.15 cycles, unless ``MAX_PERIODS_TRIED`` makes the steps wider."""
+"""Step of the grid of frequencies, in cycles over the observed time span. Every frequency is then
+at most 0.15 cycles from a grid point, unless ``MAX_PERIODS_TRIED`` makes the steps wider."""
 MAX_PERIODS_TRIED = 128
 """Maximum number of steps of the grid of frequencies."""
 CYCLES = 2.0
@@ -183,10 +183,10 @@ class LearnedScale(Builder):
         return SearchedSeason(season, guess.noise_variance)
 
     def _noise_variance(self, scale: RewardTransform, searched: SearchedSeason | None) -> float:
-        """Return the noise variance on a scale of the rewards.
+        """Return the noise variance of the rewards after the transform ``scale``.
 
-        If the problem does not state the noise and a period was searched for, the noise variance is
-        the estimate of that search.
+        If the problem does not state the noise and a period was searched for, the result is the
+        noise variance that was estimated with the period.
         """
         if searched is not None and self._problem.noise_std is None:
             return searched.noise_variance
@@ -219,10 +219,10 @@ def make_member(
 
 
 def _noise_variance(scale: RewardTransform, problem: Problem) -> float:
-    """Return the problem's noise variance on a scale of the rewards, or the default.
+    """Return the problem's noise variance after the transform ``scale``; ``NOISE`` if unknown.
 
     After a transform other than the identity, the variance of the noise depends on the reward, so
-    the default is used.
+    the result is ``NOISE``.
     """
     if problem.noise_std is None or scale.transform != "identity":
         return NOISE
@@ -345,7 +345,7 @@ class Pretrained(Builder):
         return plain if ahead > MARGIN else pretrained
 
     def _pretrained(self, history: History) -> Belief:
-        """Return the belief of the prior and its copies after the whole history."""
+        """Return a mixture of the prior and its copies that has learned from the whole history."""
         prior, actions = self._prior, self.coordinates.actions
         kernels = {"prior": prior.kernel}
         kernels |= {f"prior, doubted {d:g} times": doubted(prior.kernel, d) for d in DOUBTS}
@@ -367,7 +367,7 @@ class Pretrained(Builder):
 
 
 def doubted(kernel: Kernel, factor: float) -> Kernel:
-    """Return the kernel with the variances of all terms without decay multiplied by a factor."""
+    """Return the kernel after multiplying the variances of all terms without decay by a factor."""
     return Sum(
         tuple(
             term

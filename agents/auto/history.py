@@ -22,7 +22,10 @@ Offset = Callable[[float], Array]
 
 
 class Observation(NamedTuple):
-    """Action in the coordinates of the kernel, time, reward, and a flag for the warm start."""
+    """Observation: action in the coordinates of the kernel, time of the decision, and reward.
+
+    ``from_warm_start`` is true if the decision belongs to the warm start.
+    """
 
     action: Any
     t: float
@@ -60,8 +63,9 @@ class History:
     def ends(self, n: int) -> History:
         """Return the first and the last n / 2 observations by time, or all if there are at most n.
 
-        A good policy observes mainly high rewards, so the newest observations contain few low
-        rewards. For the same reason, the warm start is omitted if there are at least n / 2 other
+        A good policy observes mainly high rewards, so its newest observations contain few low
+        rewards. The oldest observations are included for this reason. The warm start
+        may contain only good choices, so it is omitted if there are at least n / 2 other
         observations.
         """
         keep = np.argsort(self.t, kind="stable")
@@ -82,8 +86,8 @@ def replay_all(
 ) -> float:
     """Replay a history into posteriors, and decide whether an expert chose the warm start.
 
-    The posterior with the highest evidence decides: an expert is assumed if the choices are more
-    probable under this posterior than under random choice.
+    An expert is assumed if, under the posterior with the highest evidence, the probability that
+    the chosen arms were the best exceeds the probability of choosing these arms at random.
 
     Args:
         members: Posteriors without observations.

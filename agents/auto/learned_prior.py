@@ -1,16 +1,16 @@
 """Priors that were learned from other data: profiles, covariances and persistence.
 
 The file of a prior is JSON, written by ``periodic-gp learn-prior``. It describes measurements at
-the arms, on a transformed scale in multiples of ``unit``. ``profile`` is the mean for each step of
-a season and each arm. The deviation from the profile is a Gaussian process, a sum of the terms
+the arms, which are transformed and then divided by ``unit``. ``profile`` is the mean for each step
+of a season and each arm. The deviation from the profile is a Gaussian process, a sum of the terms
 
     level: F F^T + diag(own),    decay: the same x Decay(eps),    season: the same x season,
 
-plus noise, where F is the entry ``factor`` of a term. The file may contain ``places``, the
-coordinates of the arms in the unit of the problem's ``action_features``. The problem may then have
-a subset of these arms, which are matched by coordinates. Without places, the problem must have the
-same arms in the same order. Time 0 of the problem is the first step of the profile. (Files of
-version 1 have places, and their unit is 1.)
+plus noise, where F and own are the entries ``factor`` and ``own`` of a term. The file may contain
+``places``, the coordinates of the arms in the unit of the problem's ``action_features``. The
+problem may then have a subset of these arms, which are matched by coordinates. Without places, the
+problem must have the same arms in the same order. Time 0 of the problem is the first step of the
+profile. (Files of version 1 have places, and their unit is 1.)
 
 Measurements are rewards, or negative rewards if small values are better. An agent infers the sign
 from its rewards, including those of a warm start. Before the first reward, the agent assumes that
@@ -48,8 +48,8 @@ from agents.gp import (
 FORMAT, VERSIONS = "periodic-gp prior", (1, 2)
 """Format of the files, and its supported versions."""
 SAME_PLACE = 0.05
-"""Largest distance at which an action matches a place. If places of the prior are close together,
-the limit is half the smallest distance between two places."""
+"""Largest distance at which an action matches a place of the prior. If two places are closer than
+twice this distance, the limit is half the smallest distance between two places."""
 MAX_BYTES = 2**20
 """Maximum size of a file, in bytes."""
 MAX_NOISE_VARIANCE = 1e6
@@ -255,7 +255,8 @@ def _term(term: Mapping[str, Any], arms: list[int], period: float) -> Term:
     if not (np.isfinite(F).all() and np.isfinite(own).all() and (own >= 0).all()):
         raise PriorError(
             "damaged-file",
-            "in each of its terms, factor must be finite, and own must be finite and not negative",
+            "in each of its terms, 'factor' must be finite, and 'own' must be finite and not "
+            "negative",
         )
     clocks: dict[str, tuple[TimeKernel, ...]] = {"level": ()}
     if term["part"] == "decay":

@@ -101,7 +101,10 @@ def refit(
 
 
 def _loss(theta: Array, grams: Array, y: Array, spread: Array) -> tuple[float, Array]:
-    """Return minus the log posterior of theta up to a constant, and its gradient."""
+    """Return the negative log posterior of theta, up to a constant, and its gradient.
+
+    The gradient is that of the negative value, shape (terms + 1,).
+    """
     factor, n = np.exp(theta), len(y)
     K = np.tensordot(factor, grams, 1)
     L, wrong = lapack.dpotrf(K, lower=1)
@@ -115,5 +118,5 @@ def _loss(theta: Array, grams: Array, y: Array, spread: Array) -> tuple[float, A
     slope = 0.5 * factor * (grams.reshape(len(grams), -1) @ W.ravel())
     log_det = 2.0 * float(np.log(np.diagonal(L)).sum())
     value = 0.5 * (float(y @ alpha) + log_det + n * np.log(2 * np.pi))
-    pull = theta / spread**2  # gradient of minus the log density of the normal prior
+    pull = theta / spread**2  # gradient of the negative log density of the normal prior
     return value + 0.5 * float(theta @ pull), slope + pull

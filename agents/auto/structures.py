@@ -45,8 +45,8 @@ FEW_ARMS = 64
 """Number of arms up to which arms with coordinates are modelled as independent if the scale of the
 rewards is unknown. With more arms, a warm start is never treated as the choices of an expert."""
 HARMONICS = 5
-"""Number of harmonics of a season if the scale is known. Five harmonics have 0.99998 of the
-variance of ``Periodic`` and need a third of its state."""
+"""Number of harmonics of a season if the scale is known. Five harmonics contain 0.99998 of the
+variance of ``Periodic``, and their state is a third as long."""
 FORGETTING, DRIFT = 0.04, 0.02
 """Forgetting rates eps of persistence and of a drifting season if the scale is known."""
 PERSISTENCE = 0.2

@@ -57,7 +57,10 @@ class RewardTransform:
         return transformed
 
     def log_slope(self, reward: Array) -> float:
-        """Return the sum of log dy/dreward, which converts a log density of y to one of rewards."""
+        """Return the sum of log dy/dreward over the rewards.
+
+        The sum of this value and the log density of y is the log density of the rewards.
+        """
         slope = -np.log(self.normaliser.scale) * np.ones(len(reward))
         if self.transform == "log1p":
             slope -= np.log1p(np.abs(reward))

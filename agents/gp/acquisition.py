@@ -25,7 +25,7 @@ HALVINGS = 8
 """Number of halvings of an interval of two grid steps. The last interval is far shorter than a
 length-scale."""
 STRETCH = 13
-"""Number of grid points that determine a polynomial."""
+"""Number of consecutive grid points that one polynomial interpolates."""
 MIN_POINTS = 12
 """Minimum number of grid points per length-scale for interpolation that is exact to round-off."""
 LEAST_VARIANCE = 1e-18
@@ -60,7 +60,10 @@ class Weights(NamedTuple):
 
 
 def is_resolved(kernels: Iterable[Kernel], box: Box, points: int) -> bool:
-    """Return whether a grid of ``points`` points on an interval resolves all of the kernels."""
+    """Return whether a grid of ``points`` points on an interval resolves all of the kernels.
+
+    A grid resolves a kernel if interpolation between its points is exact up to round-off.
+    """
     step = float(box.high[0] - box.low[0]) / max(points - 1, 1)
     terms = [term for kernel in kernels for term in kernel.terms]
     analytic = all(factor.analytic for term in terms for factor in term.actions)
@@ -94,9 +97,9 @@ def find_peak(prediction: Prediction, root_beta: float, peak: int) -> Peak:
 
 
 def _halved(rising: list[bool]) -> int:
-    """Return the index of the part in which bisection ends, out of 2^HALVINGS parts of an interval.
+    """Return the index of the subinterval in which bisection ends, among 2^HALVINGS subintervals.
 
-    ``rising[i]`` is true if the slope between parts i and i + 1 is positive.
+    ``rising[i]`` is true if the slope between subintervals i and i + 1 is positive.
     """
     low = 0
     for step in (2**k for k in reversed(range(HALVINGS))):
@@ -118,7 +121,10 @@ def _weights(low: int, high: int) -> Weights:
 
 
 def _lagrange(x: Array) -> tuple[Array, Array]:
-    """Return the Lagrange polynomials prod_{k != j} (x - k) / (j - k) and their derivatives."""
+    """Return the Lagrange polynomials prod_{k != j} (x - k) / (j - k) and their derivatives.
+
+    Both arrays have one row for each x and one column for each node j, shape (len(x), STRETCH).
+    """
     nodes = list(range(STRETCH))
     below = _products(x, nodes)
     above = _products(x, nodes[::-1])[::-1]
@@ -141,7 +147,8 @@ def _products(x: Array, nodes: list[int]) -> list[tuple[Array, Array]]:
 TIE = 1e-9
 """Relative difference below which upper confidence bounds are treated as equal."""
 FLAT = 1e-6
-"""Relative rise above its neighbours on the grid below which a peak is treated as a plateau."""
+"""Height of a peak above its lower neighbour on the grid, relative to the peak, below which the
+peak is treated as a plateau."""
 STARTS = 5
 """Number of candidates from which local searches start."""
 
@@ -186,7 +193,10 @@ class UCB:
         """Return the action to take at time t: an arm number, or a point of shape (d,)."""
         actions = self.posterior.actions
         if isinstance(actions, InContext):
-            raise TypeError("the actions have contexts: use UCB(InThisContext(posterior), rng)")
+            raise TypeError(
+                "UCB cannot choose among actions whose context is not fixed: pass a posterior for "
+                "the current context, UCB(InThisContext(posterior), rng)"
+            )
         if isinstance(actions, Finite):
             arms = self.posterior.contenders(t, beta)
             best = argmax(upper_bound(self.posterior.predict(t, arms), beta), self._rng)
@@ -210,7 +220,7 @@ class UCB:
         return float(upper_bound(self.posterior.predict(t, points), beta).max())
 
     def _peaks(self, values: Array) -> Integers:
-        """Return the indices of the best local maxima of the grid."""
+        """Return the indices of the highest local maxima of the grid, at most ``STARTS``."""
         rising = values[1:] >= values[:-1]
         falling = values[1:] <= values[:-1]
         peak = np.ones(len(values), dtype=bool)
@@ -242,7 +252,7 @@ class UCB:
         return np.array(low + part * (high - low))
 
     def _bisect(self, t: float, beta: float, peaks: Integers) -> Array:
-        """Return the best point after bisection of the intervals around all peaks."""
+        """Return the point with the highest bound after bisection of the intervals at all peaks."""
         x = self._grid[:, 0]
         low, high = x[np.maximum(peaks - 1, 0)], x[np.minimum(peaks + 1, len(x) - 1)]
         for _ in range(HALVINGS):
@@ -254,7 +264,7 @@ class UCB:
         return self._best(t, beta, points)
 
     def _climb(self, t: float, beta: float, values: Array, box: Box) -> Array:
-        """Return the best point that L-BFGS-B finds from the best candidates."""
+        """Return the point with the highest bound that L-BFGS-B finds from the best candidates."""
         from scipy.optimize import minimize  # slow to import, and not always needed
 
         best = self._first(values)
@@ -309,14 +319,14 @@ def _resolved(posterior: Predictive, box: Box, points: int) -> bool:
 
 
 def _candidates(box: Box, kernel: Kernel, n: int | None) -> Array:
-    """Return a grid if d = 1, otherwise Sobol points and the corners."""
+    """Return a grid if d = 1, otherwise Sobol points and the corners, shape (q, d)."""
     if box.dimension == 1:
         return grid(box, n or _grid_size(box, kernel))
     return np.concatenate((sobol(box, n or 2048), corners(box)))
 
 
 def _grid_size(box: Box, kernel: Kernel) -> int:
-    """Return the number of grid points: 16 per shortest length-scale, from 256 to 4096."""
+    """Return the number of grid points: 16 per shortest length-scale, but 256 to 4096 in total."""
     factors = [k for term in kernel.terms for k in term.actions]
     scales = [np.min(k.length_scale) for k in factors if hasattr(k, "length_scale")]
     shortest = float(min(scales, default=np.inf))

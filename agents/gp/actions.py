@@ -118,7 +118,7 @@ class InContext:
     dimension: int
 
     def joined(self, actions: Any, context: Array) -> Array:
-        """Return rows of the given actions (all arms if None) in one context."""
+        """Return one row for each of the given actions (all arms if None), all with one context."""
         if actions is None:
             actions = np.arange(len(self.actions)) if isinstance(self.actions, Finite) else ()
         alone = np.asarray(actions, dtype=np.float64).reshape(-1, self._width)
@@ -152,9 +152,10 @@ def grid(box: Box, n: int) -> Array:
 
 
 def sobol(box: Box, n: int, shift: ArrayLike = 0.0) -> Array:
-    """Return the first ``n`` Sobol points, shifted modulo the unit cube, shape (n, d).
+    """Return the first ``n`` Sobol points of a box, shape (n, d).
 
-    ``n`` is rounded down to a power of two.
+    ``n`` is rounded down to a power of two. In the unit cube, ``shift`` is added to the points
+    modulo 1.
     """
     from scipy.stats import qmc  # slow to import, and not always needed
 
@@ -168,7 +169,10 @@ def corners(box: Box) -> Array:
 
 
 def chebyshev(box: Box, per_axis: int) -> Array:
-    """Return a grid that includes the sides and is denser near them, shape (per_axis^d, d)."""
+    """Return a grid that includes the sides of a box and is denser near them.
+
+    Its shape is (per_axis^d, d).
+    """
     axis = 0.5 - 0.5 * np.cos(np.pi * np.arange(per_axis) / (per_axis - 1))
     axes = np.meshgrid(*[axis] * box.dimension)
     unit = np.stack(axes, axis=-1).reshape(-1, box.dimension)

@@ -127,7 +127,7 @@ class BoxBeta:
 
     Attributes:
         d: Dimension of the box.
-        v: Longest side of the box.
+        v: Length of the longest side of the box.
         delta: Upper bound on the probability that the regret bound fails.
         c1: Constant of the smoothness assumption P(sup |df/da_j| > M) <= c1 exp(-M^2 / c2^2).
         c2: Second constant of the smoothness assumption.
@@ -159,11 +159,15 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     """Return a schedule from its name.
 
     Args:
-        spec: "paper"; "steady"; "printed"; "finite" or "finite:DELTA"; "box", "box:DELTA" or
-            "box:DELTA:C1:C2"; "theorem" or "theorem:DELTA", which means "finite" or "box",
-            depending on the actions; "constant:VALUE", or only the number. Each of these may be
-            followed by "*FACTOR", which multiplies the weight sqrt(beta_t) by the factor. A
-            schedule is returned unchanged.
+        spec: One of the following names. Each name may be followed by "*FACTOR", which multiplies
+            the weight sqrt(beta_t) by the factor. A schedule is returned unchanged.
+
+            - "paper", "steady" or "printed"
+            - "finite" or "finite:DELTA"
+            - "box", "box:DELTA" or "box:DELTA:C1:C2"
+            - "theorem" or "theorem:DELTA": "finite" or "box", depending on the actions
+            - "constant:VALUE", or only the number
+
         actions: Set of actions, which determines n, or d and v.
 
     >>> from agents.gp.actions import Box

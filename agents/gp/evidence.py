@@ -44,7 +44,10 @@ class Normaliser:
 
     @classmethod
     def of(cls, rewards: ArrayLike) -> Normaliser:
-        """Return the normaliser of rewards, with scale 1 if they are equal up to rounding."""
+        """Return the normaliser with the mean and the standard deviation of the rewards.
+
+        The scale is 1 if all rewards are equal up to rounding.
+        """
         values = np.asarray(rewards, dtype=np.float64)
         if not values.size:
             return cls()
@@ -73,7 +76,7 @@ class Parameter:
         term: Index of the term.
         factor: Index of the factor within the term; None for the variance of the term.
         name: "variance", or the name of a field of the factor.
-        item: Position in the field if the field is a tuple, else None.
+        item: Index in the field if the field is a tuple, else None.
         bounds: Bounds of the parameter.
     """
 
@@ -138,10 +141,10 @@ HOPELESS = 1e25
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Group of observations that are jointly Gaussian.
+    """Group of observations that are jointly Gaussian, and independent of other stretches.
 
     Attributes:
-        points: Actions taken, n of them.
+        points: Chosen actions, n points.
         t: Times, shape (n,).
         y: Rewards, shape (n,).
     """
@@ -153,11 +156,11 @@ class Stretch:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Minus the log evidence as a function of theta = log(hyper-parameters, noise variance).
+    """Negative log evidence as a function of theta = log(hyper-parameters, noise variance).
 
     Attributes:
         kernel: Kernel whose hyper-parameters are replaced by those of theta.
-        parameters: Free hyper-parameters, p of them.
+        parameters: Free hyper-parameters, a list of length p.
         stretches: Independent stretches of observations.
         fit_mean: Fit mu; otherwise mu is 0.
         fit_scale: Fit s; otherwise s is 1.
@@ -170,14 +173,17 @@ class Evidence:
     fit_scale: bool
 
     def value(self, theta: Array) -> float:
-        """Return minus the log evidence without its gradient, at a fraction of the cost."""
+        """Return the negative log evidence.
+
+        This is faster than ``loss``, which also computes the gradient.
+        """
         try:
             return self._value(self._factors(theta))[0]
         except LinAlgError:
             return HOPELESS
 
     def loss(self, theta: Array) -> tuple[float, Array]:
-        """Return minus the log evidence and its gradient, shape (p + 1,)."""
+        """Return the negative log evidence and the gradient of this value, shape (p + 1,)."""
         try:
             factors = self._factors(theta)
         except LinAlgError:
@@ -192,7 +198,7 @@ class Evidence:
         return loss, gradient
 
     def _value(self, factors: Sequence[tuple[Array, bool]]) -> tuple[float, float, list[Array]]:
-        """Return minus the log evidence, s^2 and the alpha of each stretch."""
+        """Return the negative log evidence, s^2 and the alpha of each stretch."""
         mu, s2, alphas = self._profile(factors)
         n = sum(len(stretch.y) for stretch in self.stretches)
         value = 0.5 * n * math.log(2 * math.pi * s2)

@@ -9,7 +9,8 @@ noise, half with high noise), and from the optima of nested models:
 
 The result is therefore never worse than the results of the nested models. If variances and noise
 are free, scale 1 and a fitted scale are two parametrisations of the same model. Draws are then made
-with a fitted scale, since that parametrisation has one dimension less, and the result is converted.
+with a fitted scale, since this parametrisation has one parameter fewer, and the result is
+converted.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ class Search:
     """Search for the hyper-parameters of a template, with fitted or fixed mean and scale.
 
     Attributes:
-        kernel: Template, a kernel whose hyper-parameters are the first start.
+        kernel: Template, a kernel whose hyper-parameters are the first starting point.
         stretches: Independent stretches of observations.
         noise_variance: Noise variance of the template.
         fixed: Names of fixed hyper-parameters.
         spread: Spread of the log-normal prior around the template (see :func:`agents.gp.fit`).
-        starts: Number of starts.
-        scan: Number of draws from which starts are selected; 0 to use all draws.
+        starts: Number of starting points of a search.
+        scan: Number of draws from which starting points are selected; 0 to use all draws.
         seed: Seed of the draws.
     """
 
@@ -92,7 +93,10 @@ class Search:
         return Objective(evidence, first, _reaching(bounds, first), self.spread)
 
     def _searched_theta(self, model: Objective) -> Array:
-        """Return the result of a search, in this model or in its equivalent parametrisation."""
+        """Return the best theta of a search, in the parameters of the model.
+
+        If the model with a fitted scale is equivalent, the search uses that parametrisation.
+        """
         scale = model.evidence.fit_scale or self._one_of_two
         return model.taken_over(*self._search(model.evidence.fit_mean, scale))
 
@@ -121,7 +125,10 @@ class Search:
         return self.spread == math.inf and rescalable
 
     def _search(self, fit_mean: bool, fit_scale: bool) -> tuple[Objective, Array]:
-        """Return a model and its best theta; the best theta with mean 0 is a start, too."""
+        """Return a model and its best theta.
+
+        If the mean is fitted, the best theta with mean 0 is an additional starting point.
+        """
         key, model = (fit_mean, fit_scale), self.model(fit_mean, fit_scale)
         if key not in self._searched:
             begins = [model.first, *self._drawn(model)]
@@ -131,7 +138,10 @@ class Search:
         return model, self._searched[key]
 
     def _drawn(self, model: Objective) -> list[Array]:
-        """Return random starts around the template, or the best draws of a scan."""
+        """Return ``starts - 1`` random starting points.
+
+        They are the best of ``scan`` draws or, if ``scan`` is 0, draws near the template.
+        """
         rng, more = np.random.default_rng(self.seed), self.starts - 1
         if not self.scan or more < 1:
             return [model.draw(rng, 1.0, 0.0) for _ in range(more)]
@@ -144,7 +154,7 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """Loss of one model: minus the sum of its log evidence and the log density of a prior.
+    """Loss of one model: the negative sum of its log evidence and the log density of a prior.
 
     Attributes:
         evidence: Log evidence as a function of theta, the logarithms of the free hyper-parameters
@@ -181,13 +191,20 @@ class Objective:
         return next(t for t, v in zip(thetas, values, strict=True) if v <= min(values) + TIE)
 
     def draw(self, rng: Rng, wide: float, shift: float) -> Array:
-        """Return a random theta around the template, with a shifted noise variance."""
+        """Return a random theta, clipped to the bounds.
+
+        Its entries have standard deviation ``wide`` around the template. ``shift`` is added to the
+        logarithm of the noise variance.
+        """
         theta = self.first + wide * rng.standard_normal(len(self.first))
         theta[-1] += shift
         return np.asarray(np.clip(theta, *self.bounds.T))
 
     def taken_over(self, other: Objective, theta: Array) -> Array:
-        """Return the theta that gives the rewards the same covariance as another model's theta."""
+        """Return the theta of this model that is equivalent to ``theta`` of another model.
+
+        Both give the rewards the same covariance.
+        """
         kernel, noise_variance = other.evidence.unpack(theta)
         factor = 1.0
         if other.evidence.fit_scale != self.evidence.fit_scale:
@@ -242,16 +259,19 @@ def fit(
 
     The optimiser is L-BFGS-B. Without a prior, the log evidence is at least that of the same call
     with ``fit_mean=False``, ``fit_scale=False`` or both, since the optima of these calls are also
-    starts. (An exception is a call that fixes the noise and fits variances, since a fitted scale
-    changes the unit of the noise.) With a prior, the sum of log evidence and log prior is at least
-    that of the same call with ``fit_mean=False``. The optima of calls with more names in ``fixed``
-    are not starts, so these calls may occasionally give better results; if so, increase ``starts``.
+    starting points. (An exception is a call that fixes the noise and fits variances, since a fitted
+    scale changes the unit of the noise.) With a prior, the sum of log evidence and log prior is at
+    least that of the same call with ``fit_mean=False``. The optima of calls with more names in
+    ``fixed`` are not starting points, so these calls may occasionally give better results. In this
+    case, increase ``starts``.
 
     Args:
-        kernel: Template. Its hyper-parameters are the first start, so the result is never worse.
+        kernel: Template. Its hyper-parameters are the first starting point, so the result is never
+            worse than the template.
         actions: Set of actions.
-        stretches: Tuple (actions, times, rewards) for each stretch of observations. The functions
-            of different stretches are independent, but have the same hyper-parameters.
+        stretches: Tuple (actions, times, rewards) for each stretch of observations. The reward
+            functions of different stretches are independent, but have the same
+            hyper-parameters.
         noise_variance: Initial noise variance.
         fixed: Names of fixed hyper-parameters: "variance", "length_scale", "eps", "period",
             "noise_variance".
@@ -260,9 +280,10 @@ def fit(
             ratios of variances matter, and the variance of the first term is fixed.
         spread: Standard deviation of a log-normal prior on every hyper-parameter around its value
             in the template; infinity for no prior.
-        starts: Number of starts of one model; all but the first are drawn around the template.
-        scan: Number of draws, half with low and half with high noise, the best of which are starts;
-            0 to use draws near the template as starts without a selection.
+        starts: Number of starting points of a search; all but the first are drawn around the
+            template.
+        scan: Number of draws, half with low and half with high noise, from which the best are
+            selected as starting points; 0 for draws near the template without a selection.
         rng: Generator of the draws; None for a fixed seed.
     """
     require(spread > 0, "spread must be positive", spread)

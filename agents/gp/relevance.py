@@ -37,7 +37,8 @@ class Relevance:
     Attributes:
         A: Inverse covariance of the observations, noise included, shape (n, n).
         alpha: A y, shape (n,).
-        G: Overlap of the observations in the future, shape (n, n).
+        G: Mean of k(x_i, x) k(x_j, x) over actions and future times x, for each pair of
+            observations, shape (n, n).
     """
 
     A: Array
@@ -52,7 +53,10 @@ class Relevance:
         return np.asarray(np.sqrt(np.maximum(lost, 0.0) / max(known, np.finfo(float).tiny)))
 
     def without(self, i: int) -> Relevance:
-        """Return the relevance after observation i is dropped, by a rank-one step, O(n^2)."""
+        """Return the relevance of the other observations after observation i is dropped.
+
+        The arrays are computed by rank-one updates, which cost O(n^2).
+        """
         rest: Integers = np.delete(np.arange(len(self.alpha)), i)
         share = self.A[rest, i] / self.A[i, i]
         return Relevance(
@@ -95,7 +99,7 @@ def coming_times(kernel: Kernel, t: float) -> Array:
 
 
 def _of_term(term: Term) -> tuple[float, float]:
-    """Return the memory of a term, and the length of the future over which it is relevant."""
+    """Return the memory of a term, and the time span for which its relevance is computed."""
     forgets = [k.length_scale for k in term.clocks if isinstance(k, TimeSquaredExponential)]
     forgets += [-1.0 / k.log_rho for k in term.clocks if isinstance(k, Decay)]
     if forgets:

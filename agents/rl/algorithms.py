@@ -85,7 +85,10 @@ class DQN(SB3Agent):
 
     @classmethod
     def _for_one_life(cls, arguments: dict[str, Any], horizon: int) -> dict[str, Any]:
-        """Return the arguments with the exploration as a share of the horizon, not of all steps."""
+        """Return the arguments with ``exploration_fraction`` as a fraction of ``FOREVER`` steps.
+
+        In ``arguments``, this setting is a fraction of the horizon.
+        """
         share = arguments["exploration_fraction"] * horizon / FOREVER
         return {**arguments, "exploration_fraction": share}
 
@@ -102,9 +105,9 @@ class SAC(SB3Agent):
 
     Deviations from the paper: there is no network for the value of a state, and alpha is adjusted
     during learning, as in stable-baselines3. The discount is 0, since an action affects only its
-    own reward, so both critics learn this reward. (With ``memory``, the discount is 0.95.) Networks
-    have two layers of 32 units. Rewards are standardised by their mean and standard deviation so
-    far, and clipped at five standard deviations.
+    own reward, so both critics estimate this reward. (With ``memory``, the discount is 0.95.)
+    Networks have two layers of 32 units. Rewards are standardised by their mean and standard
+    deviation so far, and clipped at five standard deviations.
 
     Args: the arguments of :class:`SB3Agent`.
     """
@@ -125,8 +128,8 @@ class TD3(SB3Agent):
     Reference: [@fujimoto2018addressing], as implemented in [@raffin2021stable].
 
     Deviations from the paper: the discount is 0, since an action affects only its own reward. Both
-    critics therefore learn this reward, and neither the choice of the smaller critic nor the noise
-    on target actions has an effect. (With ``memory``, the discount is 0.95, and both have an
+    critics therefore estimate this reward, and neither the choice of the smaller critic nor the
+    noise on target actions has an effect. (With ``memory``, the discount is 0.95, and both have an
     effect.) The noise of the chosen actions has a standard deviation of 0.3 instead of the paper's
     0.1. Networks have two layers of 32 units. Rewards are standardised by their mean and standard
     deviation so far, and clipped at five standard deviations.
@@ -147,7 +150,7 @@ class TD3(SB3Agent):
 
 
 class RecurrentPPO(SB3Agent):
-    """Recurrent PPO: PPO with an LSTM, which with ``memory`` sees the last action and its reward.
+    """Recurrent PPO: PPO with an LSTM, and optionally the last action and reward as inputs.
 
     Pseudo-code::
 
@@ -158,10 +161,10 @@ class RecurrentPPO(SB3Agent):
     sb3-contrib.
 
     Deviations from the paper: the agent has an LSTM of 32 units and learns with PPO, whereas
-    [@duan2016rl2] uses a GRU and TRPO. Without ``memory``, which is the default, the agent does not
-    see its last action and reward, and the discount is 0. With ``memory``, the discount is 0.95.
-    Rewards are standardised by their mean and standard deviation so far, and clipped at five
-    standard deviations.
+    [@duan2016rl2] uses a GRU and TRPO. Without ``memory``, which is the default, the input of the
+    network does not include the last action and its reward, and the discount is 0. With ``memory``,
+    the discount is 0.95. Rewards are standardised by their mean and standard deviation so far, and
+    clipped at five standard deviations.
 
     Args: the arguments of :class:`SB3Agent`.
     """

@@ -37,13 +37,13 @@ class WaitingEnv(gym.Env[NDArray[np.float32], Any]):
         return observation, {}
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Pass an action to the caller of ``Loop.go_on``, and wait until it is called again."""
+        """Pass an action to the caller of ``Loop.go_on``, and wait for the next call."""
         reward, observation = getcurrent().parent.switch(action)
         return observation, reward, False, False, {}
 
 
 class Loop:
-    """Learning loop that is continued from outside.
+    """Learning loop that pauses after each action, until ``go_on`` is called.
 
     Args:
         learn: Function that steps a :class:`WaitingEnv`.
@@ -54,7 +54,10 @@ class Loop:
         self._stack.switch()  # runs up to the request for the first observation
 
     def go_on(self, reward: float, observation: NDArray[np.float32]) -> Any:
-        """Pass on the last reward (ignored at the start) and an observation; return an action."""
+        """Return the next action of the loop, which continues with a reward and an observation.
+
+        The reward belongs to the previous action; it is ignored in the first call.
+        """
         self._stack.parent = getcurrent()  # control returns to the current caller
         answer = self._stack.switch((reward, observation))
         if self._stack.dead:

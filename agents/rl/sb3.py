@@ -91,7 +91,10 @@ class SB3Agent:
         self._last: tuple[Any, Any] = (None, None)
 
     def act(self, observation: Array) -> Any:
-        """Return the next action of the loop, or an action of the policy if a reward is pending."""
+        """Return the next action of the learning loop, or an action of the current policy.
+
+        The policy is used if a reward is pending, or if the agent has been trained.
+        """
         seen = self._view(np.asarray(observation)[None], *self._last)
         with self._own_global_state:
             if self._loop is None or self._pending is not None:
@@ -194,7 +197,8 @@ class SB3Agent:
                     f"{cls.name} has no setting {argument!r}; its settings are memory, "
                     f"deterministic, net and the arguments of stable-baselines3's {name}",
                 )
-        if cls.name in EXPLORING and "batch_size" in arguments:  # not larger than a round
+        # A batch must not be larger than a round.
+        if cls.name in EXPLORING and "batch_size" in arguments:
             most = arguments["n_steps"] * getattr(env, "num_envs", 1)
             arguments["batch_size"] = min(arguments["batch_size"], most)
         discount = MEMORY_DISCOUNT if memory else 0.0
@@ -239,14 +243,14 @@ class SB3Agent:
 
 
 def _round(model: Any) -> int:
-    """Return the number of steps that each copy takes in one round."""
+    """Return the length of a round: the steps of each copy of the environment between updates."""
     if hasattr(model, "rollout_buffer"):
         return int(model.n_steps)
     return int(getattr(model.train_freq, "frequency", model.train_freq))
 
 
 def _own_global_state(rng: Rng) -> Any:
-    """Return separate global state, or raise an error if the extra is missing."""
+    """Return global state with a random seed; raise an error if the extra ``rl`` is missing."""
     try:
         from agents.rl.loop import OwnGlobalState
     except ImportError as error:

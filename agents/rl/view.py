@@ -46,7 +46,7 @@ class View:
     def __call__(
         self, observations: Any, actions: Any = None, rewards: Any = None
     ) -> NDArray[np.float32]:
-        """Return observations (copies, fields) as network inputs (copies, size).
+        """Return observations, shape (copies, fields), as network inputs, shape (copies, size).
 
         Args:
             observations: Observations of the environment.

@@ -57,7 +57,7 @@ Each command is built on demand, because building all commands takes seconds.
 
 
 class CommandGroup(TyperGroup):
-    """Group that lists commands by their summaries and imports only the called command."""
+    """Group that lists commands with their summaries, and imports only the called command."""
 
     table: Mapping[str, Command] = {}
 

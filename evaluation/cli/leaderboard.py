@@ -190,8 +190,8 @@ def judge_batch(
 ) -> None:
     """Judge a batch of submissions on the same new hidden seeds. This runs the submitted code.
 
-    An interrupted batch must be judged again on new seeds, or abandoned. The log still shows the
-    interrupted batch.
+    An interrupted batch must be judged again on new seeds, or abandoned. In both cases, the
+    interrupted batch remains in the log.
     """
     opened = find_edition(edition)
     if abandon is not None:

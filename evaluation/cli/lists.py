@@ -74,7 +74,7 @@ def _print_envs() -> None:
 
 
 def _facts(env_id: str) -> tuple[str, str, str]:
-    """Return the actions, periods and horizon of an environment."""
+    """Return the actions, the periods and the horizon of an environment as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # for example about missing data
         env = make_world(env_id)
@@ -90,8 +90,10 @@ def make_world(env: str) -> PeriodicBanditEnv:
 
     Warnings about filled gaps are suppressed, because ``say_origin`` prints this information.
     """
+    from periodic_envs.data.errors import FilledGapsWarning
+
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*gaps are filled by missing=")
+        warnings.simplefilter("ignore", FilledGapsWarning)
         spec = WorldSpec.parse(env)
         look_for(spec)
         return spec.make()

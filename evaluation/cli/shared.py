@@ -55,7 +55,7 @@ def check_picture(path: Path, *, also: tuple[str, ...] = ()) -> None:
 
 def save_picture(figure: Any, path: Path) -> None:
     """Write a figure to a file."""
-    from periodic_envs.files import write_figure  # late, since the package imports Gymnasium
+    from periodic_envs.files import write_figure  # imported late: the package loads Gymnasium
 
     with writing(path):
         write_figure(figure, path)

@@ -117,7 +117,7 @@ def compare(
 ) -> None:
     """Compare two agents on common seeds: paired differences with intervals, task by task."""
     table = load(store, sweep).compare(first, second).content
-    say(f"{first} minus {second}, regret on common runs (negative: {first} is better)")
+    say(f"Regret of {first} minus regret of {second} on common runs (negative: {first} is better)")
     (difference,) = [column for column in table.columns if column.interval]
     for row in table.rows:
         gap, p_value = difference.text(row), row["p_value"]

@@ -156,7 +156,7 @@ def pairs(results: Results, track: str) -> dict[str, Any]:
 
 
 def _differences(agents: list[str], totals: Array | None) -> dict[str, Any] | None:
-    """Return pairwise differences of totals (agents, runs), or None without common runs."""
+    """Return pairwise differences of totals (agents, runs), or None if there are no runs."""
     if totals is None or not totals.size:
         return None
     comparison = paired_matrix(totals)
@@ -218,7 +218,7 @@ def _curve(regret: Array, places: NDArray[np.intp]) -> Band:
 
 
 def number(value: float | None) -> float | None:
-    """Return a rounded number, or None if it is not finite."""
+    """Return a number with ``DIGITS`` significant digits, or None if it is not finite."""
     if value is None or not math.isfinite(value):
         return None
     return float(f"{value:.{DIGITS}g}")
@@ -246,7 +246,10 @@ def band(curve: Band) -> dict[str, Any]:
 
 
 def picture(results: Results, task: str) -> dict[str, str | None]:
-    """Return the description of a world and a picture of its rewards on the first seed."""
+    """Return the description of a world and a picture of its rewards on the first seed.
+
+    If the world cannot be drawn, the description is empty and the picture is None.
+    """
     stored = results.sweep.protocol
     entry = next(entry for entry in stored["envs"] if entry["group"] == task)
     try:
@@ -267,8 +270,8 @@ def _check_drawable(horizon: int | None, entry: Mapping[str, Any]) -> None:
     """Raise an error if drawing an untrusted world could import code, read files or be slow.
 
     Raises:
-        ValueError: If the world is not registered, reads data from a path, or has a number above
-            ``MAX_DRAWN``.
+        ValueError: If the world is not registered, reads data from a path, or has a numeric
+            argument or horizon above ``MAX_DRAWN`` in magnitude.
     """
     module, _, name = str(entry["id"]).rpartition(":")
     values = [horizon, *entry["arguments"].values()]
@@ -276,8 +279,8 @@ def _check_drawable(horizon: int | None, entry: Mapping[str, Any]) -> None:
     unknown = name not in gym.registry or (module and module not in sys.modules)
     if unknown or large or "data" in entry["arguments"]:
         raise ValueError(
-            f"cannot draw the world {entry['label']!r}: it is not registered, has the argument "
-            f"'data', or has a number above {MAX_DRAWN:,}"
+            f"cannot draw the world {entry['label']!r}: it must be registered, must not have the "
+            f"argument 'data', and its numeric arguments must be at most {MAX_DRAWN:,} in magnitude"
         )
 
 

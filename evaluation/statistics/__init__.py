@@ -1,9 +1,9 @@
 """Statistics of runs, as pure functions of arrays.
 
 The order of axes is always the same: regrets have shape (runs, steps), totals have shape (runs,),
-and scores have shape (runs, tasks). A run is one agent on one seed, and a task is one world of a
-table. Higher scores are better: use ``score_of_regret``, which is 1 for the oracle and 0 for
-choosing at random.
+and scores have shape (runs, tasks). A run is one agent on one seed, and a task is one world or a
+group of worlds. Higher scores are better: use ``score_of_regret``, which is 1 for the oracle and 0
+for choosing at random.
 
 Intervals are computed by resampling whole runs. For fewer than five runs, intervals of means are
 computed from Student's t distribution. The seed of the resampling is an optional argument.

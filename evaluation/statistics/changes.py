@@ -64,7 +64,10 @@ def change_costs(regret: ArrayLike, changes: ArrayLike, *, periods: ArrayLike) -
 
 
 def _window_means(values: Array, window: int) -> Array:
-    """Return the mean of each window; fewer than ``window`` values form a single window."""
+    """Return the mean of every ``window`` consecutive values.
+
+    If there are fewer than ``window`` values, the result is the mean of all values.
+    """
     window = min(window, len(values))
     sums = np.concatenate([[0.0], np.cumsum(values)])
     means: Array = (sums[window:] - sums[:-window]) / window

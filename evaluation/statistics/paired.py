@@ -90,7 +90,7 @@ def paired_ratio(
     known[_GRID] = True  # the interval includes the ratio itself
     first = int(np.argmax(known))
     last = len(known) - 1 - int(np.argmax(known[::-1]))
-    # Each bound is between two neighbours on the coarse grid: search there on a finer grid.
+    # Each bound is between two neighbours on the coarse grid: search between them on a finer grid.
     below, above = max(first - 1, 0), min(last + 1, len(known) - 1)
     finer = np.concatenate(
         (
@@ -100,7 +100,8 @@ def paired_ratio(
     )
     members = finer[inside(finer)]
     low, high = members.min(initial=coarse[first]), members.max(initial=coarse[last])
-    # A bound at the end of the coarse grid may lie beyond it, and is set to 0 or infinity.
+    # If the interval reaches an end of the coarse grid, its bound may lie beyond the grid, and is
+    # set to 0 or infinity.
     return Interval(ratio, 0.0 if first == 0 else low, np.inf if last == len(known) - 1 else high)
 
 
@@ -154,10 +155,11 @@ def sign_flip_tests(differences: Array, *, seed: int, resamples: int) -> Array:
 
 
 def _as_extreme(patterns: NDArray[np.integer], differences: Array, observed: Array) -> Array:
-    """Return 1 where the absolute sum of a pattern is at least ``observed``, otherwise 0.
+    """Return 1 where sign flips give a sum of differences as extreme as ``observed``, otherwise 0.
 
-    Patterns have shape (n, runs); 1 flips the sign of a difference, and 0 does not. The result has
-    shape (n, columns).
+    A sum is as extreme as ``observed`` if its absolute value is at least ``observed``. Each row of
+    ``patterns``, shape (n, runs), is a pattern of sign flips: 1 flips the sign of the difference of
+    a run, and 0 does not. The result has shape (n, columns).
     """
     sums = differences.sum(0) - 2.0 * (patterns @ differences)
     return np.asarray(np.abs(sums) >= observed, dtype=np.float64)

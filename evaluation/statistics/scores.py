@@ -36,7 +36,7 @@ def score_of_regret(total: ArrayLike, *, uniform: ArrayLike) -> Array:
 def iqm(
     scores: ArrayLike, *, level: float = 0.95, seed: int = 0, resamples: int = 2000
 ) -> Interval:
-    """Return the interquartile mean: the mean of the middle half of all runs * tasks scores.
+    """Return the interquartile mean, the mean of the middle half of all scores, with an interval.
 
     ``floor(runs * tasks / 4)`` scores are excluded at each end, as in ``scipy.stats.trim_mean``.
 
@@ -228,7 +228,7 @@ def pair_mean(wins: Array) -> Statistic:
     runs, _, tasks = wins.shape
 
     def statistic(counts: Array) -> Array:
-        # The counts apply to x and y, since runs on the same seed are resampled together.
+        # The same counts apply to x and y, since runs on the same seed are resampled together.
         of_x = [counts[:, :, task] @ wins[:, :, task] for task in range(tasks)]
         total = (np.stack(of_x, axis=2) * counts).sum((1, 2))
         return np.asarray(total[:, None] / (runs**2 * tasks))

@@ -1,1 +1,1 @@
-"""Backtests of agents on windows of a user's table, in units of the reward."""
+"""Backtests of agents on windows of a user's table, with results in the units of the table."""

@@ -75,7 +75,7 @@ class BacktestResult:
         totals: Total reward in each window, shape (windows,), for each row. With the objective
             "min", rewards are negative costs.
         agents: Labels of the agents that finished all windows.
-        baseline: Row with which the others are compared.
+        baseline: Row with which the other rows are compared.
         notes: One sentence for each window or agent that was left out.
         reading: Options of ``read_series`` with which the table was read.
         schedule_period: Length in steps of the season that a schedule for the whole table would
@@ -121,7 +121,7 @@ class BacktestResult:
     def shares(self) -> bool:
         """Return whether gains are expressed as shares of the baseline's total.
 
-        Shares require that no total is negative and that no row consists of zeros.
+        Shares require that no total is negative and that no row consists only of zeros.
         """
         values = np.array(list(self.totals.values())) * self.sign
         return bool((values >= 0.0).all() and (values.mean(1) > 0.0).all())
@@ -170,7 +170,7 @@ class BacktestResult:
         }
 
     def figure(self) -> Figure:
-        """Draw the gain of each row over the baseline with its interval, and a dot per window.
+        """Draw the gain of each row over the baseline with its interval, and a dot for each window.
 
         The oracle is left out: its gain is so large that the others would be hard to compare.
         """
@@ -201,10 +201,11 @@ class BacktestResult:
 
 
 def setup_commands(result: BacktestResult) -> dict[str, tuple[str, ...]]:
-    """Return commands that set up the best agent, and the learned schedule if it earned more.
+    """Return the commands that set up the best agent, by the name of the row.
 
-    The result is empty if no agent finished all windows, or if the steps of the table are not
-    lengths of time. A schedule needs the rewards of all arms.
+    If the learned schedule earned more than the best agent, the result also has the commands that
+    set up the schedule, which needs the rewards of all arms. The result is empty if no agent
+    finished all windows, or if the times of the table are plain numbers.
     """
     if not result.ranking or not isinstance(result.series.step, pd.Timedelta):
         return {}

@@ -40,7 +40,7 @@ from periodic_envs.data.recording import rewards_of
 
 SEASONLESS = ("gp-ucb", "ucb1", "sw-ucb", "d-ucb")
 ONE_SEASON = ("auto-gp-ucb", "periodic-gp-ucb:time_length_scale=1", "linucb", *SEASONLESS)
-LIMITS = Limits(seconds=3600.0)  # limit of one run: windows of a user's table may be long
+LIMITS = Limits(seconds=3600.0)  # limit for each run; it is high, since windows may be long
 
 
 class Backtest:
@@ -48,7 +48,7 @@ class Backtest:
 
     Args:
         table: Path of a table.
-        periods: Seasons in steps, the main season first; None to detect them.
+        periods: Lengths of the seasons in steps, the main season first; None to detect them.
         objective: "max", or "min" if the values are costs.
         windows: Number of windows; None to choose it automatically.
         window_steps: Number of decisions in each window; None to choose it automatically.
@@ -90,7 +90,7 @@ class Backtest:
         self._rewards = rewards_of(without_gaps(series.values), objective)
 
     def _worlds(self) -> list[dict[str, Any]]:
-        """Return the windows as worlds, without those that have too many gaps."""
+        """Return one world for each window, and remove windows with too many gaps from the plan."""
         worlds = window_worlds(self.table.stem, self.series, self.plan, self.objective)
         usable = []
         for world, first in zip(worlds, self.plan.firsts, strict=True):

@@ -1,4 +1,4 @@
-"""Windows of a table as replayed worlds, with the rewards of reference policies."""
+"""Worlds that replay windows of a table, and rewards of reference policies in these windows."""
 
 from __future__ import annotations
 
@@ -49,11 +49,14 @@ class WindowPlan:
     The agents receive the best arm of each step of the warm start.
 
     Attributes:
-        firsts: First step of each window in the table, after its warm start.
+        firsts: Step of the table with the first decision of each window; the warm start ends before
+            this step.
         steps: Number of decisions in a window.
         warm: Number of steps of the warm start.
-        season: Season whose whole repetitions make up a window, or None.
-        periods: Seasons that fit into a window and are known to agents, the main season first.
+        season: Length in steps of the season of which a window contains whole repetitions; None
+            without a season.
+        periods: Lengths in steps of the seasons that fit into a window, the main season first.
+            Agents receive these lengths.
     """
 
     firsts: tuple[int, ...]
@@ -79,7 +82,7 @@ def plan_windows(
 
     Args:
         length: Number of steps of the table.
-        periods: Seasons in steps, the main season first; may be empty.
+        periods: Lengths of the seasons in steps, the main season first; may be empty.
         windows: Number of windows; None to choose it automatically.
         steps: Number of decisions in each window; None to choose it automatically.
         warm: Number of steps of the warm start; None for two seasons.
@@ -104,13 +107,20 @@ def plan_windows(
     count = windows or room
     firsts = tuple(length - window_steps * (count - i) for i in range(count))
     fitting = (period for period in periods if period <= window_steps)
-    # Seasons that repeat too rarely move to the end; sorting is stable, so others keep their order.
+    # Seasons that repeat too rarely to be learned move to the end. Sorting is stable, so the other
+    # seasons keep their order.
     ordered = sorted(fitting, key=lambda period: known + window_steps < MIN_REPEATS * period)
     return WindowPlan(firsts, window_steps, known, season, tuple(ordered))
 
 
 def _window_steps(room: int, season: float | None, windows: int | None) -> int:
-    """Return the length of a window that holds whole seasons."""
+    """Return the number of steps in a window, which consists of whole seasons.
+
+    Args:
+        room: Number of steps of the table after the first warm start.
+        season: Length of the season in steps; None without a season.
+        windows: Number of windows; None to choose it automatically.
+    """
     wanted = room // windows if windows else min(room // WANTED_WINDOWS, MAX_STEPS)
     unit = season or 1.0
     return round(max(wanted // unit, 1.0) * unit)
@@ -119,7 +129,10 @@ def _window_steps(room: int, season: float | None, windows: int | None) -> int:
 def window_worlds(
     name: str, series: Series, plan: WindowPlan, objective: str
 ) -> list[dict[str, Any]]:
-    """Return the windows of a plan as worlds that replay a clean copy of the table."""
+    """Return one world for each window of a plan, as plain data for a protocol.
+
+    The worlds replay a clean copy of the table.
+    """
     # A replay needs a period. Without a season, the period is the length of a window, and agents do
     # not receive it.
     periods: Any = list(plan.periods) or [float(plan.steps)]
@@ -147,10 +160,10 @@ def window_worlds(
 
 
 def write_clean(series: Series) -> Path:
-    """Write a table for ``PeriodicGP-Replay-v0``, and return its path.
+    """Write a table to a file for ``PeriodicGP-Replay-v0``, and return the path of the file.
 
-    Worker processes read the file. The file is named by a hash of its content, so that stores can
-    reuse results of identical tables.
+    Worker processes read the file. The name of the file is a hash of its content, so that stores
+    can reuse results of identical tables.
     """
     times = series.times
     if isinstance(times, pd.DatetimeIndex) and times.tz is not None:
@@ -173,9 +186,9 @@ def window_references(
     Args:
         env: World that replays the window.
         before: Rewards of all arms at all steps before the window, shape (steps, arms).
-        periods: Seasons in steps. The learned schedule follows the season with the largest gain in
-            the data before the window, measured by cross-validation over repetitions of the season.
-            Without seasons, the result has no schedules.
+        periods: Lengths of the seasons in steps. The learned schedule follows the season with the
+            largest gain in the data before the window, measured by cross-validation over
+            repetitions of the season. Without seasons, the result contains no schedules.
     """
     env.reset(seed=0)
     assert env.episode is not None
@@ -193,7 +206,11 @@ def window_references(
 
 
 def worth_most(before: Array, periods: Sequence[float]) -> float:
-    """Return the season whose schedule has the largest reward, by cross-validation."""
+    """Return the length of the season whose schedule has the largest reward.
+
+    The rewards of schedules are measured by cross-validation on the rewards ``before``, shape
+    (steps, arms).
+    """
 
     def worth(period: float) -> float:
         gain = measure_gain(before, period) if len(before) else None
@@ -203,10 +220,16 @@ def worth_most(before: Array, periods: Sequence[float]) -> float:
 
 
 def _learned(before: Array, rewards: Array, bins: NDArray[np.intp]) -> float:
-    """Return the total reward of the arms that were best in the same bin before the window.
+    """Return the total reward in a window of the arms that were best before the window.
 
-    For a bin without data, the arm that was best overall is used. Without any data, the result is
-    the expected reward of random arms.
+    At each step, the arm is chosen that was best in the bin of this step. For a bin without data,
+    the arm that was best overall is chosen. Without any data, the result is the expected reward of
+    random arms.
+
+    Args:
+        before: Rewards at all steps before the window, shape (steps, arms).
+        rewards: Rewards in the window, shape (steps, arms).
+        bins: Bin of each step, for the steps before the window followed by those of the window.
     """
     if not len(before):
         return float(rewards.mean(1).sum())

@@ -50,7 +50,7 @@ def import_files(
         ),
     ],
 ) -> None:
-    """Import files from Madrid's open-data portal to the data folder of this computer."""
+    """Import files from Madrid's open-data portal into the local data folder."""
     from evaluation.console import draw
     from periodic_envs.data.madrid.importing import import_paths
 
@@ -70,7 +70,7 @@ def download(
     ],
     url: Annotated[
         str | None,
-        typer.Option(help="Address of the zip file; default: the known address for the year."),
+        typer.Option(help="URL of the zip file; default: the known URL for the year."),
     ] = None,
 ) -> None:
     """Download years of measurements from Madrid's open-data portal and import them."""
@@ -84,7 +84,7 @@ def download(
     if url is not None and len(year) > 1:
         raise CommandError(
             "conflicting-options",
-            f"--url is the address for a single year: give --year once, got {len(year)} years",
+            f"--url is the URL for a single year: give --year once, got {len(year)} years",
         )
     for number in year:
         address = url or addresses().get(number)

@@ -163,7 +163,7 @@ def tell(
 
     with Decider.opened(state, agent=agent) as decider:
         decider.tell(choice, reward)
-    say(f"Learned the reward {reward:g} of choice {choice}")
+    say(f"Recorded the reward {reward:g} for choice {choice}")
 
 
 @app.command("open")
@@ -248,7 +248,7 @@ def plan(
     steps: Annotated[int, typer.Option(help="Number of steps to plan.")] = 24,
     csv: Annotated[
         Path | None,
-        typer.Option(help="CSV file to which the plan is written instead of being printed."),
+        typer.Option(help="CSV file for the plan, which is then not printed."),
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="File for a figure of the plan.")] = None,
     agent: AgentOption = None,

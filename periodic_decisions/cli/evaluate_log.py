@@ -94,9 +94,13 @@ def evaluate_log(
         ),
     ] = False,
     clip: Annotated[
-        float | None, typer.Option(help="Upper limit of the weights of rows; default: no limit.")
+        float | None,
+        typer.Option(
+            help="Upper limit of the importance weights; default: no limit. A limit biases the "
+            "estimates."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of replayed agents.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the replay of agents.")] = 0,
     step: Annotated[
         str | None,
         typer.Option(help="Length of a step, such as 1h; times are rounded down to whole steps."),

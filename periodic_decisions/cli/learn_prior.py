@@ -60,9 +60,8 @@ def learn_prior(
     arm_features: Annotated[
         Path | None,
         typer.Option(
-            help="Table with the coordinates of the arms. With coordinates, the arms of a world "
-            "are matched with the arms of the prior by place. Default: arms are matched by their "
-            "order."
+            help="Table with the coordinates of the arms, by which the arms of a world are matched "
+            "with the arms of the prior. Default: arms are matched by their order."
         ),
     ] = None,
     start: Annotated[
@@ -203,5 +202,5 @@ def _write(path: Path, content: dict[str, Any], seasons: float, begin: str) -> N
     say(f"Wrote {path}: {len(data):,} bytes.")
     say(
         f"Use the prior as auto-gp-ucb:prior={path}. The season of the prior begins at {begin}: "
-        "start windows at the same phase of the season."
+        "use the prior only for runs that start at the same phase of the season."
     )

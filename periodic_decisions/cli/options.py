@@ -144,7 +144,7 @@ def is_log(file: Path, as_log: bool | None, reading: dict[str, Any]) -> bool:
 
 
 def say_table(rows: Sequence[Sequence[str]], words: int = 1) -> None:
-    """Print columns, the first ``words`` of them aligned to the left, the others to the right."""
+    """Print rows with aligned columns: the first ``words`` to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [

@@ -338,14 +338,18 @@ class Decider:
         return clock.moment(datetime.now(clock.zone).replace(microsecond=0) if at is None else at)
 
     def _begin(self, moment: datetime) -> None:
-        """Set the origin of the steps, unless it is already set."""
+        """Set the origin and the first step, unless the origin is already set."""
         if self._origin is None:
             clock = self._settings.clock
             self._origin = clock.origin(moment)
             self._first = clock.count(moment, self._origin)
 
     def _step_of(self, moment: datetime) -> int:
-        """Return the step of a moment, or raise an error if it precedes the start."""
+        """Return the number of the step that contains a moment.
+
+        Raises:
+            DeciderError: If the moment is before the start of the decider.
+        """
         clock = self._settings.clock
         step = clock.count(moment, self._origin or clock.origin(moment))
         if self._origin is not None and step < self._first:
@@ -354,12 +358,12 @@ class Decider:
                 "before-start",
                 f"{moment} is before the start of the decider, {start}"
                 f"{'' if clock.on_the_wall else ' in UTC'}: create the decider with an earlier "
-                "start=..., or learn older rewards before the first choice",
+                "start=..., or learn from older rewards before the first choice",
             )
         return step
 
     def _unknown(self, events: list[Event]) -> list[Event]:
-        """Return the rewards that are not stored yet, and warn about the others."""
+        """Return the rewards that are not stored yet, and warn if other rewards are skipped."""
         known, new = Counter(self._journal.events), []
         for event in events:
             known[event] -= 1
@@ -375,7 +379,11 @@ class Decider:
         return new
 
     def _note(self, event: Event) -> None:
-        """Store an event; requests for a choice are stored only if the agent must be replayed."""
+        """Store an event, and remove the oldest events if there are too many.
+
+        If the agent can be saved, only rewards are stored. Otherwise requests for a choice are
+        stored as well, because loading the decider replays all events.
+        """
         replayed = not self._learner.can_be_saved
         if event[1] == ASKED and not replayed:
             return
@@ -394,7 +402,10 @@ class Decider:
         share: float = 1.0,
         on_progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        """Create a new agent, and replay the stored rewards and ``more`` in order of time."""
+        """Create a new agent, and replay the stored rewards and ``more`` in order of time.
+
+        Only the newest rewards are kept: at most ``share`` times the maximum number.
+        """
         names = [*self._names, *(name for name in arms if name not in self._names)]
         generation, events = self._generation + 1, self._journal.rewards(more, share)
         learner = Learner(self._spec, self._settings, len(arms), generation=generation)
@@ -441,7 +452,10 @@ class Decider:
 
 
 def _seen(events: Iterable[Event], names: list[str], arms: list[str]) -> list[Event]:
-    """Return the events of available arms, numbered by their position in ``arms``."""
+    """Return the events of available arms and the requests for a choice.
+
+    In the result, an arm is numbered by its position in ``arms``.
+    """
     places = {names.index(name): i for i, name in enumerate(arms)} | {ASKED: ASKED}
     return [(step, places[arm], reward) for step, arm, reward in events if arm in places]
 

@@ -45,7 +45,7 @@ def read_rewards(
     arms: Sequence[str] | None = None,
     duplicates: str = "error",
 ) -> list[tuple[datetime, str, float]]:
-    """Return the newest rewards with their times and arms, in order of time.
+    """Return the newest rewards in order of time, each as (time, arm, reward).
 
     Missing rewards and rewards of retired arms are left out. The options are those of
     ``read_series``. A warning names unused columns of a wide table, unless ``arms`` selects the
@@ -61,7 +61,7 @@ def read_rewards(
             f"duplicates must be one of {', '.join(DUPLICATES)}, got {duplicates!r}",
         )
     selected = None if arms is None else [str(arm) for arm in arms]
-    _refuse_unknown(set(selected or ()), names, "arms=[...]", "")
+    _refuse_unknown(set(selected or ()), names, "arms=[...]", "arms=[...]")
     try:
         table = read_table(source, separator=separator, encoding=encoding, na_values=na_values)
         roles = _find_roles(
@@ -78,7 +78,7 @@ def read_rewards(
         _warn_of_columns(table, roles, arms_now)
     else:
         rewards_found = rewards_found[rewards_found["arm"].isin(selected)]
-    _refuse_unknown(set(rewards_found["arm"]), names, "the table", " from the table")
+    _refuse_unknown(set(rewards_found["arm"]), names, "the table", "the table")
     rewards_found = rewards_found[rewards_found["arm"].isin(arms_now)]
     for reward in rewards_found["reward"][rewards_found["reward"].abs() > MAX_REWARD][:1]:
         raise DeciderError(
@@ -91,8 +91,8 @@ def read_rewards(
     newest = rewards_found[-settings.remember :]
     if len(newest) < len(rewards_found):
         warnings.warn(
-            f"only the newest {len(newest):,} of {len(rewards_found):,} rewards are learned: "
-            "create the decider with a larger remember=... to learn from more rewards",
+            f"the decider learns from only the newest {len(newest):,} of {len(rewards_found):,} "
+            "rewards: create the decider with a larger remember=... to use more of them",
             stacklevel=3,
         )
     moments = pd.DatetimeIndex(newest["time"]).floor("us").to_pydatetime()
@@ -111,7 +111,10 @@ def _find_roles(
     reward_column: str | None,
     **columns: str | None,
 ) -> Roles:
-    """Return the roles of the columns; a column named like an arm has the rewards of this arm."""
+    """Return the roles of the columns.
+
+    A column with the name of an arm is taken to contain the rewards of this arm.
+    """
     wide = [name for name in table.columns if name in names]
     if not wide:  # such as a log that a decider wrote, possibly with more columns
         arm_column = arm_column or ("arm" if "arm" in table.columns else None)
@@ -128,7 +131,7 @@ def _find_roles(
 def _rewards(
     table: RawTable, roles: Roles, time_format: str | None, decimal: str | None
 ) -> pd.DataFrame:
-    """Return time, arm and reward of all readings."""
+    """Return a table with the columns time, arm and reward, without missing rewards."""
     times, _ = parse_times(table, roles.time, time_format=time_format, decimal=decimal)
     if not isinstance(times, pd.DatetimeIndex):
         raise DataError(
@@ -173,8 +176,8 @@ def _refuse_unknown(arms: set[str], names: list[str], where: str, of: str) -> No
     for arm in sorted(arms - set(names))[:1]:
         raise DeciderError(
             "unknown-arm",
-            f"{where} has the unknown arm {arm!r}: add this arm to the decider, whose arms are "
-            f"{', '.join(names[:20])}, or remove it{of}",
+            f"{where} has the unknown arm {arm!r}, but the arms of the decider are "
+            f"{', '.join(names[:20])}: add {arm!r} to the decider, or remove {arm!r} from {of}",
         )
 
 

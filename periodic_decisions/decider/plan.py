@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TIE = 1e-9  # relative difference up to which expectations count as equal
-MIN_REWARDS = 3  # minimum number of rewards in a mean that is compared with a belief
+MIN_REWARDS = 3  # minimum number of past rewards for a mean to be compared with an interval
 NOTE_WIDTH = 90
 
 
@@ -28,11 +28,17 @@ class Plan:
     """Planned choices of a decider.
 
     Attributes:
-        table: Table with one row per step. The columns are ``time``; ``arm``; ``expected``, the
-            expected mean reward of the arm; ``low`` and ``high``, the 95 % interval of this mean;
-            ``mean_so_far``, the mean of the arm's past rewards at the same phase of the longest
-            season; and ``trial``, true if the arm is chosen to learn about it, although another arm
-            has a higher expected reward. Unknown values are NaN (NA in ``trial``).
+        table: Table with one row per step. Unknown values are NaN (NA in ``trial``). The columns
+            are:
+
+            - ``time``: start of the step;
+            - ``arm``: chosen arm;
+            - ``expected``: expected mean reward of the arm;
+            - ``low`` and ``high``: 95 % interval of the mean reward;
+            - ``mean_so_far``: mean of the arm's past rewards at the same phase of the longest
+              season;
+            - ``trial``: true if the arm is chosen to learn about it, although another arm has a
+              higher expected reward.
         arms: Available arms.
         notes: Warnings as text.
     """
@@ -92,7 +98,7 @@ def make_plan(
         settings: Settings of the decider.
         arms: Available arms.
         learner: Copy of the agent, which the plan may change.
-        times: Times of the steps.
+        times: Start times of the steps.
         steps: Numbers of the steps.
         rewards: Past rewards, each as step, arm and reward.
     """

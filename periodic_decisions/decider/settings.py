@@ -73,7 +73,7 @@ def parse_duration(name: str, value: Any) -> timedelta:
 
 
 def duration_text(length: timedelta) -> str:
-    """Return a length of time in the largest unit of which it is a multiple."""
+    """Return a length of time as text, in the largest unit of which it is a multiple."""
     for unit, words in reversed(UNITS.items()):
         if not length % unit:
             count = length // unit
@@ -113,15 +113,15 @@ class StepClock:
         return cls(step, zone, any(kinds) or not kinds)
 
     def moment(self, value: Any) -> datetime:
-        """Return a time as a datetime in the zone, or without a zone if there is none.
+        """Return a time as a datetime in the zone of the clock.
 
-        A time without an offset is interpreted in the zone. If a time occurs twice because clocks
-        are set back, the result is the first of the two moments (the second if ``datetime.fold`` is
-        1). If a time does not occur because clocks are set forward, the result is shifted by the
-        change: 02:30 becomes 03:30.
+        If the zone is None, the datetime has no zone. A time without an offset is interpreted in
+        the zone. If a time occurs twice because clocks are set back, the result is the first of the
+        two moments (the second if ``datetime.fold`` is 1). If a time does not occur because clocks
+        are set forward, the result is shifted by the change: 02:30 becomes 03:30.
 
         Raises:
-            DeciderError: If the value is not a time, or has an offset although there is no zone.
+            DeciderError: If the value is not a time, or has an offset although the zone is None.
         """
         time = _parsed(value)
         if self.zone is None:
@@ -148,7 +148,10 @@ class StepClock:
         return (self._plain(moment) - origin) // self.step
 
     def steps_from(self, moment: datetime, origin: datetime, steps: int) -> list[datetime]:
-        """Return the beginnings of steps in order, from the step that contains the moment."""
+        """Return the start times of ``steps`` consecutive steps.
+
+        The first step is the step that contains ``moment``.
+        """
         first = self.count(moment, origin)
         spare = math.ceil(LONGEST_CHANGE / self.step)
         walls = [origin + k * self.step for k in range(first, first + steps + spare + 1)]
@@ -157,13 +160,20 @@ class StepClock:
         return [begin for begin in begins if _instant(begin) + self.step > instant][:steps]
 
     def _plain(self, moment: datetime) -> datetime:
-        """Return a moment without a zone, as wall-clock time or, for elapsed time, in UTC."""
+        """Return a moment without its time zone.
+
+        The result is in UTC if steps follow the elapsed time. Otherwise it is a wall-clock time.
+        """
         if self.zone is not None and not self.on_the_wall:
             moment = moment.astimezone(UTC)
         return moment.replace(tzinfo=None)
 
     def _beginnings(self, plain: datetime) -> list[datetime]:
-        """Return the beginnings of a step: none if the step is skipped, two if it is repeated."""
+        """Return the moments at which a step begins, given its start time without a zone.
+
+        The list is empty if a clock change skips the step, and has two moments if a clock change
+        repeats the step.
+        """
         if self.zone is None:
             return [plain]
         if not self.on_the_wall:

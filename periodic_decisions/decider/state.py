@@ -1,7 +1,7 @@
 """State of a decider (agent, choices and rewards), and the file that stores this state.
 
-A file has arrays and a JSON header. Only one process at a time can change a file: the process that
-holds the file's lock. This process replaces the file atomically.
+A file contains arrays and a JSON header. Only one process at a time can change a file: the process
+that holds the file's lock. This process replaces the file atomically.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class LoggedChoice:
     """Choice in the log.
 
     Attributes:
-        number: Number of the choice, from 1.
+        number: Number of the choice, counted from 1.
         token: Random part of the id, so that a decider restored from an older file does not repeat
             ids.
         moment: Time of the choice.
-        step: Step that contains the time.
+        step: Number of the step that contains the time.
         arm: Number of the arm among all arms, including retired ones.
         probability: Probability with which the arm was chosen; NaN if unknown.
         reward: Reward of the choice; NaN until it is known.
@@ -87,6 +87,8 @@ class LoggedChoice:
 class Journal:
     """Newest choices, indexed by their ids, and newest events.
 
+    An event is a reward, or a request for a choice.
+
     Args:
         remember: Maximum number of stored choices, and of stored events.
     """
@@ -99,7 +101,7 @@ class Journal:
         return iter(self._choices.values())
 
     def begin(self, moment: datetime, step: int, arm: int, probability: float) -> LoggedChoice:
-        """Log a choice; if there are too many choices, remove the oldest choice."""
+        """Log a choice and return it; if there are too many choices, remove the oldest choice."""
         token = secrets.randbelow(TOKENS)
         choice = LoggedChoice(self._next, token, moment, step, arm, probability)
         self._choices[choice.id] = choice
@@ -159,7 +161,11 @@ class Journal:
     def restored(
         cls, arrays: Mapping[str, NDArray[Any]], remember: int, zone: Any, n_names: int
     ) -> Journal:
-        """Return a journal from its ``arrays``."""
+        """Return the journal that is stored in ``arrays``.
+
+        Raises:
+            DeciderError: If an arm or a step is invalid.
+        """
         made = cls(remember)
         for row in arrays["choices"].tolist():
             number, token, ticks, step, arm = map(int, row[:5])
@@ -176,7 +182,7 @@ class Journal:
 
 
 def _ticks(moment: datetime) -> int:
-    """Return the microseconds since 1970, in UTC if the moment has a time zone."""
+    """Return the number of microseconds since 1970, in UTC if the moment has a time zone."""
     plain = moment if moment.tzinfo is None else moment.astimezone(UTC)
     return (plain.replace(tzinfo=None) - _EPOCH) // _TICK
 
@@ -216,7 +222,7 @@ class Learner:
 
     @property
     def can_be_saved(self) -> bool:
-        """Return whether the agent can be saved; otherwise past events are replayed."""
+        """Return whether the agent can be saved; otherwise loading replays past events."""
         return isinstance(self._agent, Saveable)
 
     def act(self, step: int) -> tuple[int, bool]:
@@ -250,10 +256,10 @@ class Learner:
                 on_progress(done, len(events))
 
     def beliefs(self, step: int, arms: Sequence[int]) -> Array | None:
-        """Return the expected mean rewards with their 95 % intervals, shape (arms, 3).
+        """Return the mean and the bounds of the 95 % interval for each arm, shape (arms, 3).
 
-        The result is None for agents without beliefs, and as long as the scale of rewards is
-        unknown.
+        The mean is the expected mean reward of the arm at the step. The result is None for agents
+        without beliefs, and as long as the agent does not know the scale of the rewards.
         """
         agent: Any = self._agent
         if not hasattr(agent, "belief") or getattr(agent, "scale", agent) is None:
@@ -274,7 +280,10 @@ class Learner:
         return Learner(self._spec, self._settings, self._problem.n_actions or 0, twin)
 
     def packed(self, arrays: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the header of the saved agent, or None if the agent cannot be saved."""
+        """Add the arrays of the agent to ``arrays``, and return its header.
+
+        If the agent cannot be saved, the result is None.
+        """
         return pack(self._agent, arrays) if isinstance(self._agent, Saveable) else None
 
     @classmethod
@@ -286,7 +295,7 @@ class Learner:
         header: dict[str, Any],
         arrays: dict[str, Any],
     ) -> Learner:
-        """Return a learner with the agent of a file."""
+        """Return a learner with the agent whose header and arrays were read from a file."""
         agent_class = find_class(spec.name)
         if not (isinstance(agent_class, type) and issubclass(agent_class, Saveable)):
             raise DeciderError(
@@ -365,10 +374,12 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Replace a file atomically and durably; its permissions are kept.
+    """Write a header and arrays to a file atomically and durably; an old file is replaced.
+
+    The permissions of the old file are kept.
 
     Raises:
-        DeciderError: If the file cannot be written; the old file then remains.
+        DeciderError: If the file cannot be written. The old file is then unchanged.
     """
     metadata = {"format": FORMAT, "version": version("periodic-gp")}
     try:
@@ -385,7 +396,7 @@ def write(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Read the header and the arrays of a file.
+    """Read the file of a decider, and yield its header and its arrays.
 
     Raises:
         DeciderError: If the file is missing, too large, damaged, or not a decider file. Any error

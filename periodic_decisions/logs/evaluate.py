@@ -1,7 +1,8 @@
 """Off-policy evaluation: a policy's mean reward per row, estimated from a log of another policy.
 
-With rewards r, weights w = [arm is the policy's] / probability, and model means q(logged arm) and
-q(policy's arm), each estimator is a ratio of sums over rows, or the sum of two ratios:
+Each row has a reward r, a weight w = [logged arm = policy's arm] / probability, and the model means
+q(logged) and q(policy) of the two arms. An estimator is a ratio of sums over the n rows, or the sum
+of two ratios:
 
     ips     sum w r / n                              [@horvitz1952generalization]
     snips   sum w r / sum w                          [@swaminathan2015self]
@@ -46,9 +47,10 @@ ESTIMATORS = {
     "dr": "doubly robust",
     "sndr": "self-normalised doubly robust",
 }
-NEEDS_MODEL = frozenset(("dr", "sndr"))  # estimators that use models of other folds
+NEEDS_MODEL = frozenset(("dr", "sndr"))  # estimators that use models fitted to other folds
 PRIOR_ROWS = 1.0  # pseudo-rows per phase, divided among the arms by their shares in the log
-CHANCE = 0.05  # significance level for the absence of an arm, over all phases in total
+# Significance level of the test whether chance explains that an arm is absent, over all phases.
+CHANCE = 0.05
 Ratio = tuple[Array, Array]  # numerators and denominators of the rows, shape (n,) each
 
 
@@ -171,7 +173,10 @@ class OffPolicy:
         return Estimate(policy.name, estimator, value, size, share, int(used.sum()), notes)
 
     def _by_model(self, policy: Policy, chosen: Integers, used: NDArray[np.bool_]) -> Interval:
-        """Return the mean reward under the model, with the model's interval."""
+        """Return the mean reward of the policy in the ``used`` rows, with its 95 % interval.
+
+        Both are computed from the model of the rewards.
+        """
         if policy.learned:
             raise DecisionLogError(
                 "circular-estimate",
@@ -331,10 +336,13 @@ def blind_rows(
 ) -> NDArray[np.bool_]:
     """Return a mask of the rows at phases where the policy's arm was never logged, shape (n,).
 
-    With logged probabilities, the absence of an arm at a phase counts only if chance does not
-    explain the absence. This is the case if the arm, with its lowest logged probability, would
-    almost surely have occurred in the rows of the phase, or if the logged probabilities of the
-    other arms at the phase leave no room for it.
+    If probabilities were logged, an arm counts as never logged at a phase only if chance does not
+    explain its absence. Chance does not explain the absence in two cases:
+
+    * The arm, with its lowest logged probability, would almost surely have occurred in the rows of
+      the phase.
+    * In every row of the phase, the logged arm is so probable that the probability of all other
+      arms is below the lowest logged probability of the arm.
     """
     unseen = seasons.count(arm, arms) == 0.0
     if probability is not None:

@@ -17,7 +17,7 @@ from periodic_envs.data.errors import DataError
 MAX_PHASES = 168  # default maximum number of phases: the hours of a week
 MAX_BLOCKS = 60  # maximum number of blocks; in longer logs, a block has several seasons
 MIN_BLOCKS = 4  # fewer blocks are too few to estimate a variance
-FOLDS = 5  # parts for cross-fitting, each of which consists of whole blocks
+FOLDS = 5  # maximum number of parts for cross-fitting; a part consists of whole blocks
 DAY, WEEK = pd.Timedelta(days=1), pd.Timedelta(weeks=1)
 MONDAY = pd.Timestamp("2024-01-01")
 
@@ -42,8 +42,9 @@ class DecisionLog:
         probability: Probability of the choice, shape (n,); None if unknown.
         contexts: Other values that were known before each decision, shape (n, c), or None.
         context_names: Names of the columns of the contexts.
-        origin: Step of the first time. If times are dates, steps are counted from midnight of a
-            Monday, so that phases of a day are hours of the clock; otherwise, from time 0.
+        origin: Step of the first time. If times are dates, steps are counted from a Monday at
+            midnight, so that phases of a day are hours of the clock. Otherwise steps are counted
+            from time 0.
         unknown: Number of rows without a reward, which were left out.
         notes: Notes on reading the table, as text.
     """
@@ -109,11 +110,17 @@ class LogSeasons:
         return self.block % self.folds
 
     def starts(self) -> Array:
-        """Return the beginning of each phase within the season, in steps."""
+        """Return the start of each phase within the season in steps, shape (phases,)."""
         return np.arange(self.phases, dtype=np.float64) * (self.period / self.phases)
 
     def count(self, arm: Integers, arms: int, rows: Any = slice(None)) -> Array:
-        """Return the number of rows of each arm in each phase, shape (phases, arms)."""
+        """Return the number of rows with each arm in each phase, shape (phases, arms).
+
+        Args:
+            arm: Arm of each counted row.
+            arms: Number of arms.
+            rows: Index of the counted rows; by default, all rows are counted.
+        """
         cells = self.phase[rows] * arms + arm
         counts = np.bincount(cells, minlength=self.phases * arms)
         return counts.reshape(self.phases, arms).astype(np.float64)

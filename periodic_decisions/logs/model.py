@@ -35,8 +35,8 @@ class RewardModel:
 
     Attributes:
         mean: Posterior means, shape (phases, arms).
-        covariance: Covariances of the phases of each arm, shape (arms, phases, phases); arms are
-            independent.
+        covariance: Posterior covariances of the mean rewards of each arm at all phases, shape
+            (arms, phases, phases); arms are independent.
         noise_variance: Noise variance of a single row.
     """
 
@@ -45,7 +45,10 @@ class RewardModel:
     noise_variance: float
 
     def average(self, share: Array) -> tuple[float, float]:
-        """Return the mean and standard deviation of an average with weights (phases, arms)."""
+        """Return the posterior mean and standard deviation of a weighted average of mean rewards.
+
+        ``share`` contains the weights, shape (phases, arms).
+        """
         by_arm = np.ascontiguousarray(share.T)
         variance = np.einsum("ap,apq,aq->", by_arm, self.covariance, by_arm)
         return float((share * self.mean).sum()), float(np.sqrt(max(variance, 0.0)))
@@ -75,13 +78,19 @@ class Cells:
         return cls(number.reshape(arms, phases), mean.reshape(arms, phases), within)
 
     def noisy(self, prior: Array) -> tuple[Array, Array]:
-        """Return S = sqrt(count) and I + S K S, for a prior covariance K of the phases."""
+        """Return S = sqrt(count) and I + S K S, for a prior covariance K of the phases.
+
+        S has the shape (arms, phases), and I + S K S the shape (arms, phases, phases).
+        """
         root = np.sqrt(self.count)
         return root, root[:, :, None] * prior * root[:, None, :] + np.eye(len(prior))
 
 
 def phase_priors(seasons: LogSeasons) -> list[Array]:
-    """Return the prior covariances on the grid, in units of the noise variance."""
+    """Return the prior covariance of the phases at each grid point.
+
+    Covariances have the shape (phases, phases) and are in units of the noise variance.
+    """
     starts, origin = seasons.starts(), Finite.arms(1).points(np.zeros(seasons.phases, np.intp))
     kernels = (
         Constant(level) + season * Periodic(seasons.period, length_scale)
@@ -91,7 +100,7 @@ def phase_priors(seasons: LogSeasons) -> list[Array]:
 
 
 def evidence(cells: Cells, prior: Array) -> tuple[float, float, float]:
-    """Return the log evidence up to a constant, and the most likely mu and noise variance."""
+    """Return the log evidence up to a constant, and the mu and noise variance that maximise it."""
     root, noisy = cells.noisy(prior)
     n = float(cells.count.sum())
     scaled = np.stack((root, root * cells.mean), axis=2)
@@ -124,7 +133,7 @@ def fit_model(
 
 
 def posterior(cells: Cells, prior: Array, mu: float, noise_variance: float) -> RewardModel:
-    """Return the posterior of the rewards for one prior covariance."""
+    """Return the posterior of the mean rewards for one prior covariance of the phases."""
     root, noisy = cells.noisy(prior)
     # K S (I + S K S)^-1 S, shape (arms, phases, phases): O(phases^3) for each arm.
     gain = prior @ (root[:, :, None] * np.linalg.inv(noisy) * root[:, None, :])
@@ -138,7 +147,7 @@ class CrossFit:
     """Mean rewards, predicted for each fold by a model that was fitted to all other folds.
 
     Attributes:
-        tables: Mean rewards, shape (folds, phases, arms).
+        tables: Predicted mean rewards for each fold, shape (folds, phases, arms).
         seasons: Phase and fold of each row.
     """
 
@@ -146,11 +155,11 @@ class CrossFit:
     seasons: LogSeasons
 
     def at(self, arm: Integers) -> Array:
-        """Return the mean reward of one arm for each row, by a model fitted without this row."""
+        """Return the mean reward of ``arm[i]`` in each row i, predicted without use of this row."""
         return np.asarray(self.tables[self.seasons.fold, self.seasons.phase, arm])
 
     def best(self) -> Integers:
-        """Return the best arm at the phase of each row, by a model fitted without this row."""
+        """Return the best arm at the phase of each row, predicted without use of this row."""
         return np.asarray(self.tables.argmax(2)[self.seasons.fold, self.seasons.phase])
 
 

@@ -79,7 +79,11 @@ def replay_agent(off_policy: OffPolicy, agent: str, *, seed: int = 0) -> Estimat
 
 
 def _observations(off_policy: OffPolicy) -> Array:
-    """Return the time, its phase, and the contexts scaled to [-1, 1], for each row."""
+    """Return the observation of each row.
+
+    An observation consists of the time, the cosine and sine of its phase, and the contexts scaled
+    to [-1, 1].
+    """
     log, period = off_policy.log, off_policy.period
     # Whole seasons are subtracted, so that the agent's time starts near 0.
     t = log.step - np.floor(log.step[0] / period) * period

@@ -121,7 +121,8 @@ def _mark_periods(axes: Axes, check: Check) -> None:
 def _draw_profile(axes: Axes, check: Check, gain: PhaseGain) -> None:
     slots = check.slots
     assert slots is not None
-    best = np.broadcast_to(check.schedule.arms, len(gain.profile))  # a schedule may have one arm
+    # A schedule without a season has a single arm for all slots.
+    best = np.broadcast_to(check.schedule.arms, len(gain.profile))
     edges = (0.0, float(len(best)))
     values = check.word_and_sign[1] * gain.profile
     _draw_table(axes, check, values, edges)

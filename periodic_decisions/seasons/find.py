@@ -1,6 +1,6 @@
 """Search for seasons in a table of rewards.
 
-Candidates come from the periodogram and the autocorrelation. Each is then tested:
+Candidates come from the periodogram and the autocorrelation. Each candidate is then tested:
 
 * *Significance.* With K whole seasons in the data, a season has power only at every K-th frequency
 of the spectrum, while noise has power at all frequencies. The mean power at these frequencies is
@@ -136,7 +136,11 @@ def _with_gain(season: Season, rewards: Array, grid: TimeGrid | None) -> Season:
 
 
 def _distinct(white: Array, significant: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the seasons that are significant even without the shorter seasons that divide them."""
+    """Return the seasons that do not merely repeat a shorter season.
+
+    A season is returned if it remains significant after the shorter seasons that divide its period
+    are removed from the data. Seasons are pairs of a period and its p-value.
+    """
     distinct: dict[float, float] = {}
     for period, p in sorted(significant):
         within = [q for q in distinct if _fits_into(q, period, len(white))]
@@ -151,9 +155,10 @@ def _distinct(white: Array, significant: list[tuple[float, float]]) -> list[tupl
 
 
 def _rest_p_value(white: Array, period: float, within: list[float]) -> float:
-    """Return the p-value after shorter seasons are removed.
+    """Return the p-value of a period after the shorter seasons ``within`` are removed.
 
-    It is corrected for the number of multiples of the shortest season that could have been tested.
+    The p-value is corrected for the number of multiples of the shortest season that could have been
+    tested.
     """
     rest = white
     for shorter in within:
@@ -162,7 +167,7 @@ def _rest_p_value(white: Array, period: float, within: list[float]) -> float:
 
 
 def _fits_into(short: float, long: float, steps: int) -> bool:
-    """Return whether the long period is a multiple of the short one, within the resolution."""
+    """Return whether the long period is a multiple of the short one, as far as the data show."""
     ratio = long / short
     # A record of n steps resolves a period P up to about P^2 / n.
     return abs(ratio - max(1, round(ratio))) * short < long**2 / steps
@@ -175,7 +180,15 @@ def _measure(
     periods: list[tuple[float, float]],
     calendar: Sequence[float],
 ) -> list[Season]:
-    """Refine each period and measure its strength."""
+    """Return the seasons with refined periods, and with their strengths and autocorrelations.
+
+    Args:
+        values: Values, shape (steps, arms), NaN where missing.
+        levels: Standardised values of the varying arms.
+        similarity: Autocorrelation at lags 0, 1, 2, ...
+        periods: Pairs of a period and its p-value.
+        calendar: Calendar periods in steps, to which periods are moved if the data permit.
+    """
     if not periods:
         return []
     drift = uniform_filter1d(levels, round(max(p for p, _ in periods)), axis=0, mode="reflect")
@@ -196,7 +209,10 @@ def _measure(
 
 
 def _candidates(frequencies: Array, power: Array, similarity: Array, longest: int) -> list[float]:
-    """Return the periods of the highest peaks, and these periods rounded to whole numbers."""
+    """Return the periods of the highest peaks of the power and of the autocorrelation.
+
+    The result also contains each of these periods rounded to a whole number of steps.
+    """
     nearby = uniform_filter1d(power, 2 * neighbours(len(power)) + 1, mode="nearest")
     height = np.concatenate([[0.0], power / np.maximum(nearby, 1e-300), [0.0]])
     lines, _ = find_peaks(height)
@@ -209,7 +225,7 @@ def _candidates(frequencies: Array, power: Array, similarity: Array, longest: in
 
 
 def _rank(seasons: list[Season]) -> list[Season]:
-    """Return at most four seasons that are not harmonics of others, by decreasing gain."""
+    """Return at most four seasons by decreasing gain, without weak and redundant seasons."""
     ranked: list[Season] = []
     seasons = [s for s in seasons if not any(_is_fraction(s, other) for other in seasons)]
     for one in sorted(seasons, key=lambda c: -c.strength):
@@ -220,9 +236,11 @@ def _rank(seasons: list[Season]) -> list[Season]:
 
 
 def _is_fraction(one: Season, other: Season) -> bool:
-    """Return whether a season, such as 3.5 steps, is a fraction of another, such as 7 steps.
+    """Return whether a season, such as 3.5 steps, is only a fraction of another, such as 7 steps.
 
-    With few phases, single steps of the longer season can coincide with phases of the fraction.
+    A season with few phases can fit a peak of the longer season. For example, one of the four
+    phases of a season of 3.5 steps contains a single step of a season of 7 steps. If the season of
+    7 steps has a peak at this step, both seasons explain the peak.
     """
     ratio = other.period / one.period
     short = one.period < 8.0 and not one.period.is_integer() and other.period.is_integer()
@@ -231,7 +249,12 @@ def _is_fraction(one: Season, other: Season) -> bool:
 
 
 def _is_harmonic(one: Season, better: Season) -> bool:
-    """Return whether a season is implied by a stronger season."""
+    """Return whether a season is redundant, because a stronger season explains it.
+
+    One of the two periods must be a multiple of the other. A longer season is redundant unless its
+    gain is larger by more than ``MIN_GAIN``. A shorter season is redundant unless it is clearly
+    stronger than the harmonic of a random profile.
+    """
     short, long = sorted((one, better), key=lambda c: c.period)
     ratio = long.period / short.period
     multiple = round(ratio)
@@ -244,7 +267,10 @@ def _is_harmonic(one: Season, better: Season) -> bool:
 
 
 def standardise(values: Array) -> Array:
-    """Return the varying arms with gaps filled and linear trends removed, mean 0 and variance 1."""
+    """Return the values of the varying arms, scaled to mean 0 and variance 1.
+
+    Gaps are filled and linear trends are removed.
+    """
     steps = np.arange(len(values), dtype=np.float64)
     used = values[:, varying(values)]
     if not used.shape[1]:
@@ -268,7 +294,10 @@ def varying(values: Array) -> NDArray[np.bool_]:
 
 
 def whiten(levels: Array) -> Array:
-    """Return the innovations of a first-order autoregression, which preserve seasons."""
+    """Return the innovations of a first-order autoregression, scaled to mean 0 and variance 1.
+
+    The autoregression is fitted to each arm. The innovations have the same seasons as the levels.
+    """
     before, after = levels[:-1], levels[1:]
     memory = np.clip((before * after).sum(0) / np.maximum((before**2).sum(0), 1e-300), 0.0, 1.0)
     # The first step has no predecessor; a zero keeps the number of steps.
@@ -309,7 +338,7 @@ def p_value(white: Array, period: float, independent: float) -> float:
     power = spectrum(white[:length])[1:]
     on_line = np.arange(1, len(power) + 1) % seasons == 0
     window = 2 * neighbours(len(power)) + 1
-    # Mean power of the neighbours that are not multiples themselves.
+    # Mean power of the neighbouring frequencies that are not multiples of 1 / period.
     level = uniform_filter1d(np.where(on_line, 0.0, power), window, mode="mirror")
     share = uniform_filter1d(np.where(on_line, 0.0, 1.0), window, mode="mirror")
     ratio = (power * share / np.maximum(level, 1e-200))[on_line]
@@ -330,7 +359,7 @@ def p_value(white: Array, period: float, independent: float) -> float:
 
 
 def neighbours(n_frequencies: int) -> int:
-    """Return the number of neighbouring frequencies on each side that are compared."""
+    """Return the number of frequencies on each side with which a frequency is compared."""
     return int(np.clip(n_frequencies // 16, 3, 12))
 
 
@@ -359,10 +388,11 @@ def refine(measured: Array, levels: Array, period: float) -> tuple[float, float]
 
 
 def in_calendar(rest: Array, period: float, calendar: Sequence[float]) -> float:
-    """Return a calendar period within the resolution of the data, or the period itself.
+    """Return a calendar period that the data hardly distinguish from the given period.
 
-    Strengths are compared after shorter seasons have been removed. Otherwise a period of 364 days,
-    which contains whole weeks, would include the variance of the weekly season.
+    If no calendar period is near the given period and of similar strength, the given period is
+    returned. Strengths are compared after shorter seasons have been removed. Otherwise a period of
+    364 days, which contains whole weeks, would include the variance of the weekly season.
     """
     near = [p for p in calendar if p != period and abs(p - period) < 0.5 * period**2 / len(rest)]
     if not near or period in calendar:
@@ -399,14 +429,17 @@ def strength_of(values: Array, period: float, max_phases: int | None = None) -> 
 
 
 def _rounded(period: float, steps: int) -> float:
-    """Round a period to the resolution of the data: a hundredth of a season over the record."""
+    """Round a period to the number of decimal places that the data resolve.
+
+    A change in the last place changes the number of seasons in the data by at most 0.01.
+    """
     return round(period, max(0, int(np.ceil(-np.log10(0.01 * period**2 / steps)))))
 
 
 def _sharpest(levels: Array, period: float) -> float:
     """Return the nearby period at which the first four harmonics have the most power."""
     steps = len(levels)
-    width = 0.5 * period**2 / steps  # changes the number of seasons in the record by one half
+    width = 0.5 * period**2 / steps  # changes the number of seasons in the data by one half
     near = np.linspace(period - width, period + width, 41)
     near = near[(near >= 2.0) & (near * MIN_SEASONS <= steps)]
     harmonics = np.arange(1, int(min(4, period / 2)) + 1)
@@ -417,6 +450,9 @@ def _sharpest(levels: Array, period: float) -> float:
 
 
 def _power(rows: Array, frequency: float) -> float:
-    """Return the total power of all rows (arms, steps) at a frequency in cycles per step."""
+    """Return the power at a frequency in cycles per step, summed over the arms.
+
+    ``rows`` contains the values, shape (arms, steps).
+    """
     angles = 2.0 * np.pi * frequency * np.arange(rows.shape[1])
     return float(((rows @ np.cos(angles)) ** 2 + (rows @ np.sin(angles)) ** 2).sum())

@@ -67,13 +67,14 @@ class PhaseGain:
 
 
 def measure_gain(rewards: Array, period: float, slots: Slots | None = None) -> PhaseGain | None:
-    """Compare policies on rewards without gaps; return None if there is no second season.
+    """Return the mean rewards of policies with and without knowledge of the phase.
 
-    The best arm of a phase is chosen by cross-validation over seasons: with many phases, an
-    estimate in hindsight would be far too optimistic.
+    The result is None if the data do not reach a second season. The best arm of a phase is chosen
+    by cross-validation over seasons: with many phases, an estimate in hindsight would be far too
+    optimistic.
 
     Args:
-        rewards: Rewards, shape (steps, arms).
+        rewards: Rewards without gaps, shape (steps, arms).
         period: Length of the season in steps.
         slots: Phases of the season; None to use its steps as phases.
     """
@@ -98,7 +99,9 @@ def measure_gain(rewards: Array, period: float, slots: Slots | None = None) -> P
 
 
 def best_in_others(sums: Array, counts: Array) -> NDArray[np.intp]:
-    """Return the arm that was best at each slot in the other seasons, shape (seasons, slots).
+    """Return the arm that was best at the same slot in all other seasons, shape (seasons, slots).
+
+    For a slot without data in other seasons, the best fixed arm of the other seasons is returned.
 
     Args:
         sums: Sums of the rewards, shape (seasons, slots, arms).
@@ -108,14 +111,16 @@ def best_in_others(sums: Array, counts: Array) -> NDArray[np.intp]:
     known_elsewhere = (all_counts - counts)[..., 0] > 0
     best_elsewhere = (all_sums.sum(0) - sums.sum(1)).argmax(1)
     best_by_phase = ((all_sums - sums) / np.maximum(all_counts - counts, 1.0)).argmax(2)
-    # For a phase without data in other seasons, the best fixed arm is used.
     return np.asarray(np.where(known_elsewhere, best_by_phase, best_elsewhere[:, None]))
 
 
 def best_slots(
     rewards: Array, period: float, choices: Sequence[Slots]
 ) -> tuple[Slots, PhaseGain | None]:
-    """Return the slots with the largest gain in held-out seasons, and this gain."""
+    """Return the division into slots that has the largest gain in held-out seasons, and this gain.
+
+    The gain is None if the data do not reach a second season.
+    """
     measured = [(slots, measure_gain(rewards, period, slots)) for slots in choices]
     return max(measured, key=lambda pair: 0.0 if pair[1] is None else pair[1].signed_share)
 
@@ -156,9 +161,10 @@ class Schedule:
         names: Names of the arms.
         fixed: Best fixed arm.
         arms: Arm of each slot; the fixed arm unless another arm is better in held-out seasons.
-        rewards: Mean reward (negative cost) in each season and slot, shape (seasons, slots), NaN
-            without readings. The arms for a season are chosen with data of the other seasons.
-        gains: These rewards minus the rewards of the fixed arm, of the same shape.
+        rewards: Mean reward (negative cost) in each season and slot, shape (seasons, slots); NaN
+            if the slot has no reading. The arms for a season are chosen with data of the other
+            seasons.
+        gains: Difference between ``rewards`` and the rewards of the fixed arm, of the same shape.
         weights: Number of readings in each season and slot, of the same shape.
         sign: Factor that converts rewards to values of the table: -1 for costs.
     """
@@ -189,7 +195,7 @@ class Schedule:
         return mean, SeasonalMean.of(gain)
 
     def lines(self) -> list[str]:
-        """Return lines that describe the schedule; consecutive slots with one arm share a line."""
+        """Return lines that describe the schedule; adjacent slots with one arm share a line."""
         name = self.names[self.fixed]
         if self.slots is None or self.always:
             return [f"Schedule: always {name}, the best arm over all the data."]
@@ -266,7 +272,10 @@ class Schedule:
 
 
 def _ranges(names: list[str], numbers: list[int]) -> str:
-    """Return names with neighbours joined: "Mon-Wed, Fri"."""
+    """Return names as text, with three or more consecutive names joined: "Mon-Wed, Fri".
+
+    ``numbers`` contains the position of each name in the calendar.
+    """
     runs = groupby(zip(names, numbers, strict=True), lambda pair: pair[1] - numbers.index(pair[1]))
     parts = [[name for name, _ in run] for _, run in runs]
     return ", ".join(f"{p[0]}-{p[-1]}" if len(p) > 2 else ", ".join(p) for p in parts)
@@ -321,7 +330,8 @@ def _choose(
     """Choose one arm for each pool of slots.
 
     Returns:
-        Arms of the slots, shape (slots,), and their rewards in held-out seasons, (seasons, slots).
+        The best arm of each slot over all seasons, shape (slots,). The mean reward in each season
+        of the arm that is best in the other seasons, shape (seasons, slots).
     """
     all_sums, all_counts = np.zeros((2, len(sums), int(pools.max()) + 1, sums.shape[2]))
     for slot, pool in enumerate(pools):
@@ -333,10 +343,11 @@ def _choose(
 
 
 def _clearly_above(differences: Array) -> NDArray[np.bool_]:
-    """Return a mask of the slots whose mean over seasons exceeds twice its standard error.
+    """Return a mask of the slots whose mean difference exceeds twice its standard error.
 
     Args:
-        differences: Differences of shape (seasons, slots), NaN without readings.
+        differences: Difference of two rewards in each season and slot, shape (seasons, slots); NaN
+            if the slot has no reading.
     """
     seen = ~np.isnan(differences)
     n = np.maximum(seen.sum(0), 1)

@@ -42,7 +42,7 @@ def phase_index(n_steps: int, period: float) -> tuple[Index, Index, int]:
 
 
 def by_slot(values: Array, season: Index, slot: Index, n_slots: int) -> tuple[Array, Array]:
-    """Return sums and counts of the known values, both of shape (seasons, slots, arms)."""
+    """Return sums and counts of the values that are not NaN, shape (seasons, slots, arms) each."""
     seasons, arms = int(season.max()) + 1, values.shape[1]
     place, size = season * n_slots + slot, seasons * n_slots
     sums, counts = np.zeros((2, arms, size))
@@ -69,8 +69,9 @@ class Slots:
     Attributes:
         season: Season of each step, from 0.
         slot: Slot of each step within its season.
-        groups: Weekday or month that contains each slot, or "".
-        starts: Beginning of each slot within its group.
+        groups: Weekday or month that contains each slot, ``STEP`` if slots do not follow the
+            calendar, or "" if slots have no group.
+        starts: Start of each slot within its group, such as "09:00" or "Mon".
         ends: End of each slot within its group: exclusive for times ("10:00" for a slot that begins
             at "09:00"), inclusive for days ("Mon" for the slot "Mon").
         what: Description of the slots, such as "hour of the day".
@@ -90,18 +91,27 @@ class Slots:
         return len(self.starts)
 
     def label(self, slot: int) -> str:
-        """Return the beginning of a slot, such as "Mon 09:00"."""
+        """Return the group and the start of a slot, such as "Mon 09:00"."""
         return f"{self.groups[slot]} {self.starts[slot]}".strip()
 
     def span(self, first: int, last: int, groups: str | None = None) -> str:
-        """Return the name of consecutive slots within a group, or within the given groups."""
+        """Return the name of consecutive slots, such as "Mon 09:00-12:00".
+
+        Args:
+            first: First slot.
+            last: Last slot, in the same group.
+            groups: Text to use instead of the name of the group, such as "Mon-Fri".
+        """
         group = self.groups[first] if groups is None else groups
         start, end = self.starts[first], self.ends[last]
         return f"{group} {start if start == end else f'{start}-{end}'}".strip()
 
 
 def calendar_periods(grid: TimeGrid | None) -> tuple[float, ...]:
-    """Return the calendar periods in steps, whole numbers first, or () if times are not dates."""
+    """Return the calendar periods in steps, whole numbers first.
+
+    The result is () if times are not dates.
+    """
     if grid is None or not isinstance(grid.step, pd.Timedelta):
         return ()
     lengths = [length / grid.step for length in (HOUR, DAY, WEEK)]
@@ -113,10 +123,10 @@ def calendar_periods(grid: TimeGrid | None) -> tuple[float, ...]:
 def slot_choices(
     grid: TimeGrid | None, n_steps: int, period: float, *, joint: bool = False
 ) -> list[Slots]:
-    """Return the ways to divide a season into slots, the finest first.
+    """Return one or more ways to divide a season into slots.
 
     Args:
-        grid: Times of the data; None if there are no times.
+        grid: Times of the data; None if the times are unknown.
         n_steps: Number of steps.
         period: Length of the season in steps.
         joint: True to also divide the months of a year by weekday and by hour.
@@ -136,7 +146,7 @@ def slot_choices(
 
 
 def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
-    """Divide days, or the days of weeks, into units of time."""
+    """Return the division of a day into units of time or, if ``weekly``, of a week."""
     names, within = _times_of_day(times, unit)
     day = np.asarray((times.normalize() - times[0].normalize()) // DAY, dtype=np.intp)
     if not weekly:
@@ -152,7 +162,11 @@ def _days(times: Any, unit: Any, *, weekly: bool) -> Slots:
 
 
 def _years(times: Any, step: Any, *, joint: bool) -> list[Slots]:
-    """Divide years into months, and jointly into weekdays or hours of each month."""
+    """Return divisions of a year into slots.
+
+    The first division is by month. If ``joint``, and if steps are short enough, the others are by
+    month and weekday, and by month and hour of the day.
+    """
     year, month = times.year.to_numpy(), times.month.to_numpy() - 1
     choices = [_slots(year, month, [("", _names(MONTHS))], "month")]
     if joint and step <= DAY:
@@ -177,7 +191,7 @@ def _slots(
 
 
 def _times_of_day(times: Any, unit: Any) -> tuple[list[tuple[str, str]], Index]:
-    """Return the names of the units into which a day is divided, and the unit of each time."""
+    """Return the start and end of each unit of a day as text, and the unit of each time."""
     of_day = times - times.normalize()
     rests = (of_day % unit).unique()
     first = rests[0] if len(rests) == 1 else pd.Timedelta(0)  # 0 if a unit has several steps

@@ -1,7 +1,7 @@
 """Parsing of numbers and times, with words for missing values such as -999 or "closed".
 
-Times may be in ISO 8601, dates with the day or the month first, Unix times, or plain numbers. Local
-times stay local, so that 09:00 has the same phase in summer and in winter.
+Times may be written in ISO 8601, as dates with the day or the month first, as Unix times, or as
+plain numbers. Local times stay local, so that 09:00 has the same phase in summer and in winter.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def sentence(words: str) -> str:
 
 
 def sample(table: RawTable, name: str) -> list[str]:
-    """Return the first hundred values of a column that are not missing, as text."""
+    """Return up to a hundred of the first values of a column as text, without missing values."""
     words = as_text(table.columns[name].dropna().iloc[:1000])
     return [w for w in words if w.lower() not in MISSING and w.lower() not in table.absent][:100]
 
@@ -131,7 +131,10 @@ def parse_numbers(
 
 
 def _find_marks(table: RawTable, names: Sequence[str], decimal: str | None) -> Marks:
-    """Return the marks of numbers; a decimal comma is assumed only if it is unambiguous."""
+    """Return the decimal mark, and whether the other mark separates thousands.
+
+    A comma is detected as the decimal mark only if this is unambiguous.
+    """
     if decimal not in (None, ".", ","):
         raise DataError("invalid-option", f"decimal must be '.' or ',', got {decimal!r}")
     if table.lines is None:
@@ -187,7 +190,7 @@ def parse_times(
     decimal: str | None = None,
     timezone: str | None = None,
 ) -> Times:
-    """Return a column as timestamps or as plain numbers.
+    """Return a column as timestamps or as plain numbers, and notes about the conversion.
 
     Times with an offset are converted to local times of the given time zone, by default to UTC.
     """
@@ -308,7 +311,11 @@ def _in_zone(moments: pd.DatetimeIndex, zone: str) -> pd.DatetimeIndex:
 
 
 def clock_changes(times: Any, zone: str | None, *, back: bool) -> NDArray[np.bool_]:
-    """Return a mask of the local times that a clock change repeats (if ``back``) or skips."""
+    """Return a mask of local times: repeated times if ``back`` is true, otherwise skipped times.
+
+    Times are repeated when clocks are set back, and skipped when clocks are set forward. If the
+    zone is None, the mask is false at all times.
+    """
     if zone is None or not isinstance(times, pd.DatetimeIndex) or times.tz is not None:
         return np.zeros(len(times), dtype=np.bool_)
     twice: Any = "NaT" if back else np.zeros(len(times), dtype=np.bool_)

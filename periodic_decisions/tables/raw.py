@@ -24,7 +24,7 @@ MAX_BYTES = 64 * 2**20
 MAX_VALUES = 10_000_000  # rows times columns, in a file and on the grid
 MAX_COLUMNS = 2_000
 MAX_NAME_LETTERS = 200
-UNNAMED = "column 1"  # given to a first column without a name, usually a saved index
+UNNAMED = "column 1"  # name for a first column without a name, which is usually a saved index
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -48,7 +48,7 @@ class RawTable:
     absent: tuple[str, ...] = ()
 
     def place(self, row: int) -> str:
-        """Return the place of a row in the user's file, for messages."""
+        """Return the row or line number of a row with the name of the table, for messages."""
         where = f"row {row}" if self.lines is None else f"line {self.lines[row]}"
         return f"{where} of {self.source}"
 
@@ -83,7 +83,7 @@ def read_table(
 
 
 def _from_file(path: Path, separator: str | None, encoding: str | None) -> RawTable:
-    """Read a regular file of bounded size."""
+    """Read a table from a regular file of at most ``MAX_BYTES`` bytes."""
     if path.exists() and not path.is_file():
         raise DataError("not-a-file", f"{str(path)!r} is not a regular file")
     try:
@@ -140,7 +140,10 @@ def as_text(values: pd.Series) -> list[str]:
 
 
 def _clean_names(names: list[Any], source: str) -> list[str]:
-    """Return printable, distinct column names; only the first may be empty."""
+    """Return the column names without superfluous spaces, and check them.
+
+    Names must be printable and distinct. If the first name is empty, it is replaced by ``UNNAMED``.
+    """
     cleaned = [" ".join(str(name).split()) for name in names]
     if cleaned and not cleaned[0]:
         cleaned[0] = UNNAMED
@@ -186,7 +189,7 @@ def _decode(name: str, content: bytes, encoding: str | None) -> tuple[str, tuple
 
 
 def _from_text(name: str, content: bytes, separator: str | None, encoding: str | None) -> RawTable:
-    """Return the fields of a CSV file as text, without empty lines."""
+    """Return the table in a CSV file, with values as text and without empty lines."""
     text, notes = _decode(name, content, encoding)
     rows = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if len(rows) < 2:
@@ -247,7 +250,10 @@ def _columns(
 
 
 def _find_separator(name: str, lines: Sequence[str]) -> str:
-    """Return the separator that splits all first lines into the same number of fields."""
+    """Return the separator that splits each of the given lines into the same number of fields.
+
+    If several separators or none do so, the only separator that occurs in the header is returned.
+    """
     widths = {s: {len(_split(line, s)) for line in lines} for s in SEPARATORS}
     fits = [s for s, counts in widths.items() if len(counts) == 1 and counts != {1}]
     present = [separator for separator in SEPARATORS if separator in lines[0]]

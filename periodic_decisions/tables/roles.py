@@ -140,7 +140,7 @@ def check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
 
 
 def _guess(table: RawTable, time: str, arms: Sequence[str] | None) -> Roles:
-    """Return the roles if neither the arm nor the reward column is given."""
+    """Detect the roles of the columns if neither the arm column nor the reward column is given."""
     others = [name for name in table.columns if name not in (time, *INDEX)]
     arm_names, reward_names = _called(others, ARM), _called(others, REWARD)
     if len(arm_names) == len(reward_names) == 1:
@@ -186,7 +186,7 @@ def _find_time(table: RawTable, taken: tuple[str | None, str | None]) -> str:
 
 
 def _find_one(role: str, table: RawTable, others: list[str], taken: str | None) -> str:
-    """Return the column with a role, which is found by its name or by its values."""
+    """Return the column with the role "arm" or "reward", detected by its name or its values."""
     free = [name for name in others if name != taken]
     called = _called(free, ARM if role == "arm" else REWARD)
     holding = [name for name in free if is_number(table, name) == (role == "reward")]
@@ -235,7 +235,10 @@ def detect_kind(
 
 
 def probability_column_of(table: RawTable, name: str | None = None) -> str | None:
-    """Return the named column of probabilities, else the column with a usual name, else None."""
+    """Return the name of the column of probabilities, or None.
+
+    If ``name`` is None, the column is detected by its name, such as "propensity".
+    """
     if name is not None:
         check_known([name], list(table.columns), f"column of {table.source}")
         return name

@@ -112,7 +112,7 @@ class Series:
         return f"{self.grid.at(0)} to {self.grid.at(len(self.values) - 1)}"
 
     def troubles(self) -> list[str]:
-        """Return messages about gaps, duplicates, and arms that are the sum of all others."""
+        """Return messages about gaps, duplicates, and arms that are the sum of all other arms."""
         report = self.report
         steps = count(report.missing_steps, "step")
         dropped = count(report.dropped, "repeated reading")
@@ -225,7 +225,11 @@ def read_series(
 
 
 def _gaps(steps: NDArray[np.intp], names: Sequence[str], source: str) -> Array:
-    """Return an array of NaN for the grid, after checking its size."""
+    """Return an array of NaN, shape (steps, arms), for the grid that contains all steps.
+
+    Raises:
+        DataError: If the array would be too large.
+    """
     n_steps = int(steps.max()) + 1
     check_size(f"the regular grid of {source}", len(names), n_steps * len(names))
     return np.full((n_steps, len(names)), np.nan)
@@ -234,7 +238,11 @@ def _gaps(steps: NDArray[np.intp], names: Sequence[str], source: str) -> Array:
 def _filled(
     series: Series, rows: pd.DataFrame, duplicates: str, timezone: str | None, source: str
 ) -> Series:
-    """Return the series with its readings and its report; repeated readings are averaged."""
+    """Return the series with its readings and its report.
+
+    Different readings for the same arm and time are averaged. With ``duplicates="error"``, they
+    raise an error unless clocks were set back at this time.
+    """
     grid, names, values = series.grid, series.names, series.values
     cells = rows.groupby(["step", "arm"])["value"].agg(["first", "min", "max", "mean", "size"])
     is_same = cells["min"] == cells["max"]

@@ -96,7 +96,10 @@ def departures() -> Departures:
 
 
 def _content() -> bytes:
-    """Return the table without importing its package, since the import would read all tables."""
+    """Return the content of the zipped table.
+
+    The package is not imported, since its import would read all of its tables.
+    """
     try:
         path = Path(str(distribution(PACKAGE).locate_file(TABLE)))
         content = path.read_bytes()

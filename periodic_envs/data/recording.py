@@ -121,11 +121,13 @@ def fill_gaps(values: Array, names: Sequence[str], *, policy: str, what: str) ->
     share = missing.mean(0)
     if (share > limit).any():
         worst = [f"{names[i]} ({share[i]:.1%})" for i in np.argsort(-share) if share[i] > limit]
+        hint = f", or accept up to {MAX_MISSING:.0%} with missing='interpolate'"
+        hint = hint if policy == "error" else ""
         raise DataError(
             "missing-values",
-            f"too many values are missing in {what}: {', '.join(worst)}; the limit is {limit:.0%} "
-            f"with missing={policy!r}. Leave these arms out, or choose a different window; "
-            f"missing='interpolate' allows up to {MAX_MISSING:.0%} missing values per arm",
+            f"too many values are missing in {what}: {', '.join(worst)}; the limit per arm is "
+            f"{limit:.0%} with missing={policy!r}. Leave these arms out, or choose a different "
+            f"window{hint}",
         )
     filled: Array = values.copy()
     steps = np.arange(len(values))
@@ -186,11 +188,11 @@ class Recording(World):
 
 
 class DataWorld(World):
-    """World that replays a recording of the data that its arguments name."""
+    """World that replays the recorded data that its arguments select."""
 
     @property
     def _recording(self) -> World:
-        """Recording of the data that the arguments name; subclasses create and cache it."""
+        """Recording of the data that the arguments select; subclasses create and cache it."""
         raise NotImplementedError
 
     @property

@@ -230,7 +230,7 @@ def _on_grid(frame: pd.DataFrame, name: str) -> RewardTable:
     if len(times) < 3 or times.has_duplicates:
         raise DataError(
             "repeated-times" if times.has_duplicates else "too-few-steps",
-            f"{name} must have at least 3 times without duplicates, got {len(times)} times "
+            f"{name} must have at least 3 times and no duplicate times, got {len(times)} times "
             f"(duplicates: {int(times.duplicated().sum())})",
         )
     step = pd.Series(times).diff().mode()[0]

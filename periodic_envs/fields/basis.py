@@ -176,7 +176,10 @@ def _matern_reach(nu: float) -> float:
 
 
 def _half_space(dim: int, reach: int) -> Array:
-    """Return integer vectors (n, dim) with entries up to ``reach``, one of each pair v and -v."""
+    """Return integer vectors with entries of magnitude at most ``reach``, shape (n, dim).
+
+    The result contains only one of each pair v and -v.
+    """
     if dim == 1:
         return np.arange(reach, dtype=np.float64)[:, None]
     axis = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -187,11 +190,12 @@ def _half_space(dim: int, reach: int) -> Array:
 def random_frequencies(
     dim: int, length_scale: float, nu: float | None, rng: np.random.Generator, count: int = 256
 ) -> FourierBasis:
-    """Return an SE or Matern field in any dimension, with random frequencies.
+    """Return a feature map of ``count`` random frequencies for an SE or Matern kernel.
 
-    The features are the random features of [@rahimi2007random]. The covariance equals the kernel
-    on average over the frequencies. For given frequencies the covariance differs from the kernel by
-    about 10 %, so draws are only approximately Gaussian.
+    With ``nu=None``, the kernel is the SE kernel. The features are the random features of
+    [@rahimi2007random]. The covariance equals the kernel on average over the frequencies. For given
+    frequencies the covariance differs from the kernel by about 10 %, so draws are only
+    approximately Gaussian.
     """
     omega = rng.standard_normal((count, dim)) / length_scale
     if nu is not None:
@@ -202,7 +206,7 @@ def random_frequencies(
 
 
 def _spectral_shape(omega: Array, nu: float | None, dim: int) -> Array:
-    """Return the spectral density for a length-scale of 1, up to a constant factor."""
+    """Return the spectral density at ``omega`` for a length-scale of 1, up to a constant."""
     if nu is None:
         shape: Array = np.exp(-0.5 * omega**2)
     else:

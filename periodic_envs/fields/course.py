@@ -23,8 +23,8 @@ class Course:
             (T + 1,).
         periods: Length of the season in steps, shape (T + 1,).
         amplitudes: Amplitude of the periodic part, which is 1 at the start, shape (T + 1,).
-        arms: Index of the arm whose original rewards each arm gives, shape (T + 1, n), or None if
-            there are no arms or no changes.
+        arms: For each of n arms, the index of the arm whose original rewards it gives, shape
+            (T + 1, n), or None if there are no arms or no changes.
     """
 
     changes: NDArray[np.int64]

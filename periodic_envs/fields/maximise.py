@@ -62,7 +62,11 @@ def _maximise_chunk(
 
 
 def _hills(height: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return local maxima of the grid that are at most 2 % of the range below the best point."""
+    """Return the rows and columns of the local maxima in ``height``, shape (functions, points).
+
+    A local maximum is left out if it is further below the largest value of its row than 2 % of the
+    range of the row.
+    """
     padded = np.pad(height, ((0, 0), (1, 1)), constant_values=-np.inf)
     top = height.max(1, keepdims=True)
     slack = 0.02 * (top - height.min(1, keepdims=True))
@@ -78,7 +82,10 @@ def _highest(height: Array, count: int) -> tuple[NDArray[np.intp], NDArray[np.in
 
 
 def _ascend(basis: Basis, weights: Array, start: Array) -> tuple[Array, Array]:
-    """Return the points and values that damped Newton ascents in the box reach from all starts."""
+    """Return the end points of damped Newton ascents in the box, and the values at these points.
+
+    Ascent i starts at row i of ``start``.
+    """
     action = start.copy()
     value, gradient, hessian = basis.derivatives(action, weights)
     damping = np.zeros(len(action))

@@ -38,17 +38,21 @@ def harmonic_power(length_scale: float) -> Array:
 
 
 def season_features(times: NDArray[Any], period: float, length_scale: float) -> Array:
-    """Return features psi with ``psi(t) . psi(s) = k_tau(t, s)``, shape (times, 2K + 1)."""
+    """Return features psi of the periodic kernel k_tau, shape (times, 2K + 1).
+
+    For any two times, ``psi(t) . psi(s) = k_tau(t, s)``.
+    """
     amplitude = np.sqrt(harmonic_power(length_scale))
     angles = np.outer(times, 2.0 * np.pi / period * np.arange(len(amplitude)))
     return np.hstack([amplitude * np.cos(angles), (amplitude * np.sin(angles))[:, 1:]])
 
 
 def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
-    """Return 1, ``top`` cosines and ``top`` sines of n periods, shape (n, times, 2 top + 1).
+    """Return a constant and ``top`` harmonics of each of n periods, shape (n, times, 2 top + 1).
 
-    Higher harmonics are computed from the first harmonic by the angle sum formulas, since the
-    evaluation of all cosines would dominate the time of a draw.
+    The last axis contains the constant 1, the cosines and the sines. Higher harmonics are computed
+    from the first harmonic by the angle sum formulas, since the evaluation of all cosines would
+    dominate the time of a draw.
     """
     angles = (2.0 * np.pi / periods)[:, None] * times
     waves = np.empty((2 * top + 1, *angles.shape))
@@ -81,7 +85,9 @@ def _kept_season(count: int, period: float, length_scale: float) -> Array:
 
 
 def product_draw(season: Array, others: Array, normal: Array) -> Array:
-    """Return the weights (T, m) of a draw with the product of a season kernel and another kernel.
+    """Return m draws, shape (T, m), of a Gaussian process whose kernel is a product.
+
+    The factors of the product are the kernel of a season and another kernel.
 
     One feature map with all products of the features would need matrices with ``q * c`` columns.
     Instead, the sum over the features of the season is computed once for each of its P phases.

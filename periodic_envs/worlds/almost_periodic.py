@@ -42,7 +42,9 @@ class AlmostPeriodic(Synthetic):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``ratio`` (1.618..., the golden ratio), and the arguments of ``PeriodicGP-Synthetic-v0``.
+    - ``ratio`` (1.618..., the golden ratio): second period divided by the first period.
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` are also accepted.
 
     ## Version History
     v0: first version.
@@ -56,7 +58,7 @@ class AlmostPeriodic(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Lengths of both seasons."""
+        """Lengths of the two seasons, in steps."""
         return (float(self.period), float(self.ratio * self.period))
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:

@@ -45,9 +45,13 @@ class Contextual(Synthetic):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``context_dim`` (2; it must be 1 or 2), ``context_length_scale`` (1.0), and the arguments of
-    ``PeriodicGP-Synthetic-v0``. The contexts are drawn before the function. Therefore, with another
-    ``horizon``, the same seed gives a different function and different noise.
+    - ``context_dim`` (2): dimension of the context, 1 or 2.
+    - ``context_length_scale`` (1.0): length-scale of the kernel on the contexts.
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` are also accepted.
+
+    The contexts are drawn before the function. Therefore, with another ``horizon``, the same seed
+    gives a different function and different noise.
 
     ## Version History
     v0: first version.

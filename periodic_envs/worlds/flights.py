@@ -62,12 +62,16 @@ class Flights(DataWorld):
     is not given (by default after 192 steps).
 
     ## Arguments
-    ``start`` ("2013-03-03": the first day), ``days`` (10: number of days including the warm start,
-    all of them in 2013), ``warm_start_days`` (2), ``objective`` ("max", or "min" for the fewest
-    departures), ``destinations`` (list of the codes to choose from; None for the 15 destinations
-    with the most flights of the year), ``period_hours`` (24.0: the period that agents know; 168.0
-    is one week), and the arguments of every environment (``horizon``, ``noise``, ``noise_std``,
-    ``noise_df``, ``reveal_period``, ``regret``, ``render_mode``).
+    - ``start`` ("2013-03-03"): first day.
+    - ``days`` (10): number of days, including the warm start; all of them must be in 2013.
+    - ``warm_start_days`` (2): number of days of the warm start.
+    - ``objective`` ("max"): "max" for the most departures, "min" for the fewest departures.
+    - ``destinations`` (None): list of the codes to choose from; None for the 15 destinations with
+      the most flights of the year.
+    - ``period_hours`` (24.0): period that agents know, in hours; 168.0 is one week.
+
+    The arguments common to all environments are also accepted: ``horizon``, ``noise``,
+    ``noise_std``, ``noise_df``, ``reveal_period``, ``regret`` and ``render_mode``.
 
     ## Version History
     v0: first version.

@@ -109,7 +109,7 @@ class GaussianWorld(World):
 
     @property
     def _length_scale(self) -> float:
-        """Length-scale in units of the box [-1, 1]."""
+        """Length-scale of the action kernel on the box [-1, 1]^dim."""
         return self.action_length_scale / (self.action_width / 2.0)
 
     @property
@@ -135,7 +135,7 @@ class GaussianWorld(World):
             ) from None
 
     def draw_weighted(self, rngs: Generators, features: Array, **timeline: Any) -> Draws:
-        """Draw reward processes with the covariance ``features @ features.T`` over the rows.
+        """Draw reward processes whose covariance over table rows is ``features @ features.T``.
 
         Products are computed separately for each copy. Their rounding depends on the shapes of the
         arrays, but a copy must be bit-identical in every batch.
@@ -176,7 +176,7 @@ class GaussianWorld(World):
 def unit_normals(rngs: Generators, shape: tuple[int, ...]) -> Iterator[tuple[slice, Array]]:
     """Yield a slice of b copies and their standard normal numbers (b, *shape), batch by batch.
 
-    Each copy is drawn from a separate generator. The next batch overwrites the array.
+    Each copy uses a separate generator. The next batch overwrites the array.
     """
     size = max(1, _CACHED // math.prod(shape))
     space = np.empty((min(size, len(rngs)), *shape))

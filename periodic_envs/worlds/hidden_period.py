@@ -20,7 +20,7 @@ class HiddenPeriod(Synthetic):
     """A periodic reward function with a random, hidden period in each episode.
 
     ## Description
-    The world is that of ``PeriodicGP-Synthetic-v0`` with a real-valued period, which is drawn
+    This is the world of ``PeriodicGP-Synthetic-v0`` with a real-valued period, which is drawn
     log-uniformly from [``shortest``, ``longest``] at every reset. Agents observe only the time.
 
     ## Action Space
@@ -39,8 +39,10 @@ class HiddenPeriod(Synthetic):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``shortest`` (10.0: shortest period), ``longest`` (40.0: longest period), and the arguments of
-    ``PeriodicGP-Synthetic-v0`` except ``period``.
+    - ``shortest`` (10.0): shortest period, in steps.
+    - ``longest`` (40.0): longest period, in steps.
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` except ``period`` are also accepted.
 
     ## Version History
     v0: first version.

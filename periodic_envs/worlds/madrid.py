@@ -76,14 +76,20 @@ class Madrid(DataWorld):
     is not given (by default after 192 steps).
 
     ## Arguments
-    ``start`` ("2018-03-03": the first day), ``days`` (10: number of days including the warm start),
-    ``warm_start_days`` (2), ``magnitude`` ("NO"; a name such as "NO2" or "O3", or the portal's
-    number), ``objective`` ("max", or "min" for the cleanest air), ``stations`` (list of the station
-    numbers to choose from; None for all stations with measurements in that year), ``missing``
-    ("interpolate" fills a gap with a straight line between the values before and after it, "hold"
-    repeats the last value, and "error" accepts no gap), ``period_hours`` (24.0: the period that
-    agents know), and the arguments of every environment (``horizon``, ``noise``, ``noise_std``,
-    ``noise_df``, ``reveal_period``, ``regret``, ``render_mode``).
+    - ``start`` ("2018-03-03"): first day.
+    - ``days`` (10): number of days, including the warm start.
+    - ``warm_start_days`` (2): number of days of the warm start.
+    - ``magnitude`` ("NO"): a name such as "NO2" or "O3", or the portal's number.
+    - ``objective`` ("max"): "max" for the highest values, "min" for the cleanest air.
+    - ``stations`` (None): list of the station numbers to choose from; None for all stations with
+      measurements in that year.
+    - ``missing`` ("interpolate"): treatment of gaps. With "interpolate", a gap is filled with a
+      straight line between the values before and after it. With "hold", the last value is repeated.
+      With "error", no gap is accepted.
+    - ``period_hours`` (24.0): period that agents know, in hours.
+
+    The arguments common to all environments are also accepted: ``horizon``, ``noise``,
+    ``noise_std``, ``noise_df``, ``reveal_period``, ``regret`` and ``render_mode``.
 
     ## Version History
     v0: first version.

@@ -31,10 +31,10 @@ class MadridSim(World):
 
     ## Description
     The world needs no data. Its simulator is calibrated on the city's measurements of 2016 and
-    2017. The simulator has a daily profile for every station, which depends on the weekday and the
-    month, a city-wide weather factor that persists, and local deviations that persist and are
-    correlated between stations. The page docs/howto/madrid.md compares the simulator with the
-    measurements.
+    2017. The simulator has three components: a daily profile for every station, which depends on
+    the weekday and the month; a city-wide weather factor, which persists; and local deviations,
+    which persist and are correlated between stations. The page docs/howto/madrid.md compares the
+    simulator with the measurements.
 
     ## Action Space
     ``Discrete(24)``: the station. The stations' coordinates in km are public.
@@ -59,12 +59,16 @@ class MadridSim(World):
     is not given (by default after 288 steps, which are twelve days).
 
     ## Arguments
-    ``start`` (the first day, such as "2018-03-03", which determines months and weekdays; None for a
-    random day), ``days`` (14: number of days including the warm start), ``warm_start_days`` (2),
-    ``objective`` ("max", or "min" for the cleanest air), ``stations`` (list of the station numbers
-    to choose from; None for all stations), ``period_hours`` (24.0: the period that agents know),
-    and the arguments of every environment (``horizon``, ``noise``, ``noise_std``, ``noise_df``,
-    ``reveal_period``, ``regret``, ``render_mode``).
+    - ``start`` (None): first day, such as "2018-03-03", which determines months and weekdays; None
+      for a random day.
+    - ``days`` (14): number of days, including the warm start.
+    - ``warm_start_days`` (2): number of days of the warm start.
+    - ``objective`` ("max"): "max" for the highest values, "min" for the cleanest air.
+    - ``stations`` (None): list of the station numbers to choose from; None for all stations.
+    - ``period_hours`` (24.0): period that agents know, in hours.
+
+    The arguments common to all environments are also accepted: ``horizon``, ``noise``,
+    ``noise_std``, ``noise_df``, ``reveal_period``, ``regret`` and ``render_mode``.
 
     ## Version History
     v0: first version.

@@ -41,8 +41,12 @@ class MultiSeason(Synthetic):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``period`` (24), ``long_period`` (168), ``long_length_scale`` (1.0), ``weekly_share`` (0.5, in
-    [0, 1]), and the arguments of ``PeriodicGP-Synthetic-v0``.
+    - ``period`` (24): length of the short season, in steps.
+    - ``long_period`` (168): length of the long season, in steps.
+    - ``long_length_scale`` (1.0): length-scale of the periodic kernel of the long season.
+    - ``weekly_share`` (0.5): share of the variance of the weekly part, in [0, 1].
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` are also accepted.
 
     ## Version History
     v0: first version.
@@ -61,7 +65,7 @@ class MultiSeason(Synthetic):
 
     @property
     def periods(self) -> tuple[float, ...]:
-        """Lengths of both seasons."""
+        """Lengths of the two seasons, in steps."""
         return (float(self.period), float(self.long_period))
 
     def draw_many(self, rngs: Generators, horizon: int) -> Draws:

@@ -39,10 +39,12 @@ class Piecewise(GaussianWorld):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``mean_segment`` (50.0: mean number of steps between changes), and the arguments of
-    ``PeriodicGP-Synthetic-v0`` except ``time_length_scale``. The change points are drawn before the
-    functions. Therefore, with another ``horizon``, the same seed gives different functions and
-    different noise.
+    - ``mean_segment`` (50.0): mean number of steps between changes.
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` except ``time_length_scale`` are also accepted.
+
+    The change points are drawn before the functions. Therefore, with another ``horizon``, the same
+    seed gives different functions and different noise.
 
     ## Version History
     v0: first version.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from periodic_envs import checks
-from periodic_envs.data.errors import DataError
+from periodic_envs.data.errors import DataError, FilledGapsWarning
 from periodic_envs.data.recording import (
     OBJECTIVES,
     POLICIES,
@@ -68,23 +68,28 @@ class Replay(DataWorld):
     not given.
 
     ## Arguments
-    ``data`` (a DataFrame, or the path of a comma-separated .csv file or a .parquet file as a str;
-    None for the example): the table is wide (time, and a column for each arm) or long (columns
-    time, arm, reward). The times must be regular, and numbers or text in ISO 8601. The function
-    ``periodic_decisions.tables.read_series`` reads tables in other formats, and the command
-    ``periodic-gp data check`` finds the seasons of a table.
+    - ``data`` (None): DataFrame, or path of a comma-separated .csv file or a .parquet file as a
+      str; None for the example. The table is wide (time, and a column for each arm) or long
+      (columns time, arm, reward). The times must be regular, and numbers or text in ISO 8601. The
+      function ``periodic_decisions.tables.read_series`` reads tables in other formats, and the
+      command ``periodic-gp data check`` finds the seasons of a table.
+    - ``period`` (168.0 for the example): length of the season in steps, or a list of lengths with
+      the main season first, such as 24 or [168, 24]. This argument is required with ``data``.
+    - ``objective`` ("max"): "max" for high values, "min" for low values.
+    - ``start`` (None): first time of the window, as in the data; None for the first time of the
+      data.
+    - ``steps`` (None): length of the window, including the warm start; None for all steps.
+    - ``warm_start`` (0): number of steps at the beginning of the window whose best arms are known
+      to all agents.
+    - ``missing`` ("interpolate"): treatment of gaps. With "interpolate", a gap is filled with a
+      straight line between the values before and after it. With "hold", the last value is repeated.
+      With "error", no gap is accepted. At most half of the readings of an arm may be missing.
+    - ``arms`` (None): names of the arms to use; None for all arms.
+    - ``arm_features`` (None): coordinates of each arm, as a path, a DataFrame or a mapping.
+    - ``time_column``, ``arm_column`` and ``reward_column`` (None): names of these columns.
 
-    ``period`` (length of the season in steps, or a list of lengths with the main season first, such
-    as 24 or [168, 24]; required with ``data``), ``objective`` ("max" or "min"), ``start`` (first
-    time of the window, as in the data; None for the first time of the data), ``steps`` (length of
-    the window including the warm start; None for all steps), ``warm_start`` (0: number of steps at
-    the beginning of the window whose best arms are known to all agents), ``missing``
-    ("interpolate", "hold" or "error": treatment of gaps; at most half of the readings of an arm may
-    be missing), ``arms`` (names of the arms to use; None for all arms), ``arm_features``
-    (coordinates of each arm, as a path, a DataFrame or a mapping), ``time_column``, ``arm_column``
-    and ``reward_column`` (names of these columns), and the arguments of every environment
-    (``horizon``, ``noise``, ``noise_std``, ``noise_df``, ``reveal_period``, ``regret``,
-    ``render_mode``).
+    The arguments common to all environments are also accepted: ``horizon``, ``noise``,
+    ``noise_std``, ``noise_df``, ``reveal_period``, ``regret`` and ``render_mode``.
 
     ## Version History
     v0: first version.
@@ -115,7 +120,7 @@ class Replay(DataWorld):
         # The origin is read here, so that invalid data raise an error now and not at the first
         # draw. The data are read only once.
         if self.origin.notes:
-            warnings.warn("; ".join(self.origin.notes), stacklevel=3)
+            warnings.warn("; ".join(self.origin.notes), FilledGapsWarning, stacklevel=3)
 
     @cached_property
     def _periods(self) -> tuple[float, ...]:

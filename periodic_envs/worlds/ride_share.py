@@ -70,10 +70,11 @@ class RideShare(World):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``peak_requests`` (40.0: expected requests per hour at a demand of strength 1), ``variety``
-    (0.3: spread of the strengths between cities, at most 3), and the arguments of every environment
-    (``horizon``, ``noise``, ``noise_std``, ``noise_df``, ``reveal_period``, ``regret``,
-    ``render_mode``).
+    - ``peak_requests`` (40.0): expected requests per hour at a demand of strength 1.
+    - ``variety`` (0.3): spread of the strengths between cities, at most 3.
+
+    The arguments common to all environments are also accepted: ``horizon``, ``noise``,
+    ``noise_std``, ``noise_df``, ``reveal_period``, ``regret`` and ``render_mode``.
 
     ## Version History
     v0: first version.

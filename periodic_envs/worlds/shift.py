@@ -27,7 +27,7 @@ class Shift(Synthetic):
     """A periodic reward function whose phase, period, arms or amplitude change at unknown times.
 
     ## Description
-    The world is that of ``PeriodicGP-SyntheticDiscrete-v0``, but it changes ``changes`` times in an
+    This is the world of ``PeriodicGP-SyntheticDiscrete-v0``, but it changes ``changes`` times in an
     episode. The kind of each change is drawn from the words in ``change``. With "phase", the season
     jumps by ``size`` / 2 of its length, forwards or backwards. With "period", the season becomes
     longer or shorter by a factor of 1 + ``size``, and continues from the current phase. With
@@ -66,13 +66,19 @@ class Shift(Synthetic):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``change`` ("phase": one of the words "phase", "period", "swap" and "amplitude", or a list of
-    them), ``size`` (0.5: size of each change, above 0 and at most 1), ``changes`` (2: number of
-    changes), ``gap`` (minimum number of steps before, between and after the changes; None for half
-    of their mean distance ``horizon / (changes + 1)``), ``notify`` ("none", "change" or "full"),
-    ``n_actions`` (20), and the arguments of ``PeriodicGP-Synthetic-v0``. The times of the changes
-    depend on the length of an episode. Therefore, with another ``horizon``, the same seed gives
-    changes at different times.
+    - ``change`` ("phase"): one of the words "phase", "period", "swap" and "amplitude", or a list of
+      these words.
+    - ``size`` (0.5): size of each change, above 0 and at most 1.
+    - ``changes`` (2): number of changes.
+    - ``gap`` (None): minimum number of steps before, between and after the changes; None for half
+      of their mean distance ``horizon / (changes + 1)``.
+    - ``notify`` ("none"): "none", "change" or "full"; see the section "Observation Space".
+    - ``n_actions`` (20): number of arms, or None for a box.
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` are also accepted.
+
+    The times of the changes depend on the length of an episode. Therefore, with another
+    ``horizon``, the same seed gives changes at different times.
 
     ## Version History
     v0: first version.

@@ -36,7 +36,7 @@ class Stationary(GaussianWorld):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    The arguments of ``PeriodicGP-Synthetic-v0`` except ``time_length_scale``.
+    The arguments are those of ``PeriodicGP-Synthetic-v0`` except ``time_length_scale``.
 
     ## Version History
     v0: first version.

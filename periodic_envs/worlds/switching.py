@@ -45,9 +45,12 @@ class Switching(Synthetic):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``drift`` (0.02, in [0, 1]), and the arguments of ``PeriodicGP-Synthetic-v0``. The whole drift
-    is drawn before the noise. Therefore, with another ``horizon``, the same seed gives the same
-    function with different noise.
+    - ``drift`` (0.02): rate of the drift per step, in [0, 1].
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` are also accepted.
+
+    The whole drift is drawn before the noise. Therefore, with another ``horizon``, the same seed
+    gives the same function with different noise.
 
     ## Version History
     v0: first version.
@@ -69,12 +72,15 @@ class Switching(Synthetic):
         return self.draws(bases, weights, rows=np.arange(horizon))
 
     def _drift(self, features: Array, rng: np.random.Generator, weights: Array) -> None:
-        """Draw ``psi(t) . W(t)`` with ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``."""
+        """Set each row t of ``weights`` to ``psi(t) . W(t)``; psi(t) is row t of ``features``.
+
+        The random matrix W drifts: ``W(t + 1) = rho W(t) + sqrt(1 - rho^2) * unit normal``.
+        """
         rho, steps = np.sqrt(1.0 - self.drift), np.arange(_BLOCK)
         lags = steps[:, None] - steps
         shocked = np.tril(np.sqrt(self.drift) * rho ** np.maximum(lags, 0))
-        # These matrices map W of the step before a block, and the shocks of the block, to the W of
-        # all steps of the block.
+        # Each matrix maps W at the step before a block, and the shocks in the block, to W at all
+        # steps of the block.
         later = np.column_stack([rho ** (steps + 1), shocked])
         # The first step is a draw from the stationary distribution instead of a shock.
         first = np.column_stack([rho ** (steps + 1), rho**steps, shocked[:, 1:]])

@@ -45,11 +45,17 @@ class Synthetic(GaussianWorld):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``time_length_scale`` (1.0), ``period`` (20.0), ``n_actions`` (None), ``dim`` (1),
-    ``action_kernel`` ("se"; or "matern" or "linear"), ``nu`` (2.5: smoothness of the Matern
-    kernel), ``action_length_scale`` (1.0), ``action_width`` (10.0), and the arguments of every
-    environment (``horizon``, ``noise``, ``noise_std``, ``noise_df``, ``reveal_period``, ``regret``,
-    ``render_mode``).
+    - ``time_length_scale`` (1.0): length-scale of the periodic kernel.
+    - ``period`` (20.0): length of the season, in steps.
+    - ``n_actions`` (None): number of actions, or None for the whole box.
+    - ``dim`` (1): dimension of the actions, 1 to 6.
+    - ``action_kernel`` ("se"): "se", "matern" or "linear".
+    - ``nu`` (2.5): smoothness of the Matern kernel.
+    - ``action_length_scale`` (1.0): length-scale of the action kernel.
+    - ``action_width`` (10.0): width of the action box, in the unit of ``action_length_scale``.
+
+    The arguments common to all environments are also accepted: ``horizon``, ``noise``,
+    ``noise_std``, ``noise_df``, ``reveal_period``, ``regret`` and ``render_mode``.
 
     ## Version History
     v0: first version.

@@ -14,7 +14,7 @@ class SyntheticDiscrete(Synthetic):
     """A periodic reward function on finitely many points: the synthetic study with 50 arms.
 
     ## Description
-    The world is that of ``PeriodicGP-Synthetic-v0`` with ``n_actions`` points as actions.
+    This is the world of ``PeriodicGP-Synthetic-v0`` with ``n_actions`` points as actions.
 
     ## Action Space
     ``Discrete(n_actions)``. If ``dim`` is 1, neighbouring numbers are neighbouring points.
@@ -32,7 +32,9 @@ class SyntheticDiscrete(Synthetic):
     The episode is truncated after ``horizon`` steps.
 
     ## Arguments
-    ``n_actions`` (50), and the arguments of ``PeriodicGP-Synthetic-v0``.
+    - ``n_actions`` (50): number of actions.
+
+    The arguments of ``PeriodicGP-Synthetic-v0`` are also accepted.
 
     ## Version History
     v0: first version.

@@ -145,7 +145,7 @@ def test_commands_report_a_foreign_agents_package(tmp_path: Path, source: str) -
     (package / "__init__.py").write_text(source)
     command = run("envs", cwd=tmp_path, PYTHONPATH=str(package.parent))
     assert command.returncode == 1
-    assert command.stderr.splitlines()[-1].startswith("ImportError: periodic-gp needs its own")
+    assert command.stderr.splitlines()[-1].startswith("ImportError: periodic-gp requires")
 
 
 def test_prose_is_wrapped_between_words(

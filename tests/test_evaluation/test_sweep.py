@@ -20,6 +20,8 @@ from evaluation.runner import run
 from evaluation.runs import runs_of
 from evaluation.store import Store
 from evaluation.workers import execute
+from periodic_envs.data.errors import FilledGapsWarning
+from tests.console import call
 from tests.platforms import linux_only, posix_only
 
 AGENTS = Path(__file__).with_name("faulty_agents.py")
@@ -73,7 +75,7 @@ def test_sweep_records_failures_of_agents() -> None:
         "HangsInC": ".* 3 seconds",
         "Leaves": "SystemExit: enough",
         "RaisesUnprintable": r"RuntimeError: bad \? .\[31m letters x+$",
-        "Eats": ".* 400 MB",
+        "Eats": ".* 400 M",
         "Exits": ".*exit code 3",
         "ReturnsNaN": "InvalidAction: .* nan",
         "WrongType": "InvalidAction: .* 'left'",
@@ -94,6 +96,21 @@ def test_sweep_survives_system_exit_in_process() -> None:
 @pytest.mark.parametrize("workers", [0, 1])
 def test_agents_compute_in_one_thread(workers: int) -> None:
     assert not run(protocol("CountsThreads", seeds="0:1"), workers=workers).failures
+
+
+def test_filled_gaps_are_reported_once(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the driver of a sweep, and by a command as a note about its data."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{t},{t % 2 if t != 3 else ''},{t % 3}\n" for t in range(40))
+    Path("gaps.csv").write_text(f"t,a,b\n{rows}")
+    world = "PeriodicGP-Replay-v0:data=gaps.csv,period=6"
+    with pytest.warns(FilledGapsWarning) as warned:
+        run(protocol("random", "fixed", envs=[world], horizon=None), workers=1)
+    printed = call("play", world, "random")
+    assert len(warned) == printed.stdout.count("filled by") == 1
+    assert "filled by" not in capfd.readouterr().err + printed.stderr
 
 
 def test_workers_use_the_current_data(

@@ -26,8 +26,7 @@ LengthScale = float | tuple[float, ...]
 class SquaredExponential(ActionKernel):
     """Kernel that is smooth in the coordinates: k(a, b) = exp(-r^2 / 2), r = |a - b| / l.
 
-    The length-scale l is the same as in scikit-learn RBF, GPyTorch RBFKernel, GPy RBF and GPJax
-    RBF.
+    The length-scale l is defined as in the RBF kernels of scikit-learn, GPyTorch, GPy and GPJax.
 
     Attributes:
         length_scale: Length-scale l, in the unit of the coordinates; a tuple has one entry per
@@ -64,7 +63,7 @@ class Matern(ActionKernel):
     In closed form, the kernel is exp(-s) for nu = 1/2, (1 + s) exp(-s) for nu = 3/2 and
     (1 + s + s^2 / 3) exp(-s) for nu = 5/2.
 
-    The parameters l and nu are the same as in scikit-learn, GPyTorch, GPy and GPJax. (The formula
+    The parameters l and nu are defined as in scikit-learn, GPyTorch, GPy and GPJax. (The formula
     in the paper has s instead of s^nu.)
 
     Attributes:
@@ -93,7 +92,7 @@ class Matern(ActionKernel):
         return np.asarray(2 ** (1 - self.nu) / gamma(self.nu) * _power_bessel(self.nu, s))
 
     def slope(self, a: Points, b: Points) -> Array:
-        """Return (a - b) / l^2 k'(r) / r.
+        """Return the derivative (a - b) / l^2 k'(r) / r.
 
         k'(r) / r = -2^(2-nu) nu / Gamma(nu) s^(nu-1) K_nu-1(s).
         """

@@ -52,7 +52,11 @@ class Spectrum:
         return cls(np.zeros(1), np.ones(1))
 
     def __mul__(self, other: Spectrum) -> Spectrum:
-        """Return the product, by cos x cos y = (cos(x - y) + cos(x + y)) / 2; decays multiply."""
+        """Return the spectrum of the product of two kernels.
+
+        Cosines are multiplied by cos x cos y = (cos(x - y) + cos(x + y)) / 2, and the decays of the
+        kernels are multiplied.
+        """
         low = np.abs(np.subtract.outer(self.nu, other.nu)).ravel()
         high = np.add.outer(self.nu, other.nu).ravel()
         half = 0.5 * np.outer(self.weight, other.weight).ravel()
@@ -152,7 +156,7 @@ class Kernel:
         return _total([p.variance * p.own_slope(a) for p in self.terms])
 
     def gradient(self, a: Points, t: Array, b: Points, s: Array) -> Array:
-        """Return the derivative of ``gram`` with respect to the coordinates of a, (n, m, d)."""
+        """Return the derivative of ``gram`` with respect to ``a.x``, shape (n, m, d)."""
         lag = np.subtract.outer(t, s)[:, :, None]
         return _total([p.variance * p.slope(a, b) * p.over_time(lag) for p in self.terms])
 

@@ -28,7 +28,7 @@ from agents.gp.posteriors.base import Gradient, Posterior, Prediction
 class ContextSquaredExponential(ActionKernel):
     """Kernel that is smooth in the context: k_U(u, u') = exp(-|u - u'|^2 / (2 l^2)).
 
-    The length-scale l is the same as in scikit-learn RBF, GPyTorch, GPy and GPJax.
+    The length-scale l is defined as in the RBF kernels of scikit-learn, GPyTorch, GPy and GPJax.
 
     Attributes:
         length_scale: Length-scale l, in the unit of the contexts; a tuple has one length-scale for

@@ -121,8 +121,9 @@ class Harmonics(TimeKernel):
     """Kernel of some harmonics of a season, without a level: c(d) = sum_k w_k cos(2 pi k d / tau).
 
     k runs from ``lowest`` to ``highest``, and the w_k are proportional to k^-3/2 and sum to 1. Low
-    harmonics are the smooth part of a season, and high harmonics are its sharp part. As separate
-    terms they have separate variances, so that the sharpness of a season can be learned.
+    harmonics are the smooth part of a season, and high harmonics are its sharp part. If they are
+    separate terms of a kernel, they have separate variances, so that the sharpness of a season can
+    be learned.
 
     Attributes:
         period: Period tau, any positive real number, in the unit of t.
@@ -188,7 +189,7 @@ class Decay(TimeKernel):
 class TimeSquaredExponential(TimeKernel):
     """Kernel of time as a context (C-GP-UCB): c(d) = exp{-d^2 / (2 l^2)}.
 
-    The length-scale l is the same as in scikit-learn RBF, GPyTorch, GPy and GPJax.
+    The length-scale l is defined as in the RBF kernels of scikit-learn, GPyTorch, GPy and GPJax.
 
     Attributes:
         length_scale: Length-scale l, in the unit of t.

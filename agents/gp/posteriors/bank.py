@@ -32,9 +32,10 @@ from agents.gp.posteriors.state_space import StateSpace, predicted, sloped
 NEGLIGIBLE = 1e-12
 """Weight below which predictions omit a candidate; the candidate continues to learn."""
 MIN_COLLECTING = 100
-"""Length of a state from which steps are collected, since the states then exceed the cache."""
+"""Length of a state from which rank-one updates are collected, since the states of all candidates
+then exceed the cache."""
 COLLECTED_STEPS = 8
-"""Number of steps that are collected before they are applied (see ``kalman.py``)."""
+"""Number of rank-one updates that are collected before they are applied (see ``kalman.py``)."""
 
 
 class Bank:
@@ -79,7 +80,7 @@ class Bank:
         return next((group for group in layers if _shape(group.members[0]) == shape), None)
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Update all candidates."""
+        """Update all candidates with an observation."""
         self._memo = None
         for group, _, _ in self._groups:
             group.observe(action, t, y)
@@ -97,7 +98,10 @@ class Bank:
         return sloped(phi, slope, *self._moments(t, weights))
 
     def _moments(self, t: float, weights: Array) -> tuple[Array, Array]:
-        """Return the mean (M,) and covariance (M, M) of v; the last result is cached."""
+        """Return the mean, shape (M,), and the covariance, shape (M, M), of v under the mixture.
+
+        The last result is cached.
+        """
         if self._memo is not None and self._memo[0] == t and self._memo[1] is weights:
             return self._memo[2]
         mean, second = np.zeros(self._width), np.zeros((self._width, self._width))
@@ -130,7 +134,10 @@ def _add(
 
 
 def _parts(member: StateSpace, unit: float) -> list[tuple[slice, float]]:
-    """Return the columns of each term and the scale of its features."""
+    """Return, for each term, the columns of its action features in phi_i and their scale.
+
+    The scale is relative to features of variance ``unit``.
+    """
     ends = np.cumsum([0, *_widths(member)]).tolist()
     return [
         (slice(start, stop), math.sqrt(term.variance / unit))
@@ -226,14 +233,17 @@ class Layers:
         self._slices: list[Slice] = []
 
     def moments(self, t: float) -> Moments:
-        """Return all beliefs about f(., t), which are valid until the next call or update."""
+        """Return the moments of all members at time t, valid until the next call or update."""
         if self._at(t):
             return self._moments
         slices = [member.now(t) for member in self.members]
         return Moments(np.stack([s.mean for s in slices]), np.stack([s.covariance for s in slices]))
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Update all members, individually if the observation is late."""
+        """Update all members with an observation.
+
+        The members are updated individually if their states cannot be batched at t.
+        """
         finite_observation(t, y)
         phi = self.members[0].phi_of(action)
         if not self._at(t):
@@ -244,7 +254,7 @@ class Layers:
             for each in self._filters:
                 each.settle(t)
             self._at(t)
-        # This is the step of ``KalmanFilter.update``, for all layers.
+        # These are the operations of ``KalmanFilter.update``, for all layers.
         s = self._moments.covariance @ phi @ phi + self._noise
         g = phi @ self._cross
         e = y - g[:, -1]
@@ -261,14 +271,14 @@ class Layers:
             member.learned(phi, t, y, own)
 
     def _at(self, t: float) -> bool:
-        """Compute all beliefs about f(., t); return False if the states cannot be batched at t."""
+        """Return whether the states can be batched at t; if so, compute all moments at t."""
         known, now = self._slices, [each.slice for each in self._filters]
         if known and known[0].t == t and all(map(operator.is_, known, now)):
             return True
         lag = self._lag(t)
         if lag is None:
             return False
-        # The formula of ``TimeFeatures``, for all clocks.
+        # This is the formula of ``TimeFeatures``, for all layers.
         psi = self._amplitude * np.cos(2 * np.pi * (self._nu * t % 1.0) - self._shift)
         rho = np.exp(self._log_rho * lag)
         wave = rho * psi
@@ -290,7 +300,7 @@ class Layers:
         return True
 
     def _catch_up(self, wave: Array) -> None:
-        """Apply the collected steps to the contracted states."""
+        """Apply the collected updates to the contracted states."""
         pending = self._filters[0].pending
         contracted = np.empty((len(wave), pending, self._cross.shape[1]))
         for view in self._views:
@@ -300,9 +310,10 @@ class Layers:
             dgemm(-1.0, X[:pending].T, own.T, 1.0, cross.T, trans_b=1, overwrite_c=1)
 
     def _lag(self, t: float) -> float | None:
-        """Return the time since the common base.
+        """Return the time from the common ``base`` of the decaying states to t.
 
-        The result is None if the bases differ, or if t is earlier than the time of a state.
+        The result is None if their bases differ, or if t is earlier than the time of one of them.
+        It is 0 if no state decays, or if there are no observations.
         """
         moving = [each for each in self._filters if each.decays]
         bases = {each.base for each in moving}

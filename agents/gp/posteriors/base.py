@@ -28,7 +28,7 @@ class Gradient(NamedTuple):
 
 
 class Predictive(Protocol):
-    """Part of a posterior that an acquisition function needs; see :class:`Posterior`."""
+    """Interface of a posterior for acquisition functions; see :class:`Posterior`."""
 
     @property
     def kernel(self) -> Kernel:
@@ -75,7 +75,7 @@ class Posterior(Predictive, Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the engine, with its size."""
+        """Name of the engine and, in parentheses, details such as its number of features."""
 
     @property
     def noise_variance(self) -> float:
@@ -114,7 +114,8 @@ def gaussian_sample(mean: Array, covariance: Array, rng: Rng) -> Array:
 def feature_sample(phi: Array, mean: Array, covariance: Array, rng: Rng) -> Array:
     """Draw phi v with v from N(mean, covariance), at a cost linear in the number of actions.
 
-    The draw equals ``gaussian_sample`` of phi v up to rounding, whatever the basis of the features.
+    Up to rounding, the draw equals that of ``gaussian_sample`` with the mean and covariance of
+    phi v, so it does not depend on the basis of the features.
     """
     value, vector = np.linalg.eigh(covariance)
     root = phi @ (vector * np.sqrt(np.maximum(value, 0.0)))

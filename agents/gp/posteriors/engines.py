@@ -1,4 +1,4 @@
-"""Choice of the cheapest engine for a kernel, a set of actions and a horizon."""
+"""Choice of the fastest engine for a kernel, a set of actions and a horizon."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def make_posterior(
         actions: ``Finite(x)`` or ``Box(low, high)``.
         noise_variance: Variance of the observation noise.
         horizon: Number of future observations; None if it is unknown or very large.
-        engine: "auto" (the cheapest engine over the horizon), "incremental" or "state-space".
-        whole_times: Promise that every t is a whole number, which makes short periods cheaper.
+        engine: "auto" (the fastest engine over the horizon), "incremental" or "state-space".
+        whole_times: Promise that every t is a whole number, which reduces the cost if periods are
+            short.
 
     Raises:
         RankError: If the engine is "state-space" and the kernel has no finite-dimensional feature
@@ -73,7 +74,7 @@ def peak_variance(kernel: Kernel, actions: Actions) -> float:
 def _worthwhile_features(
     kernel: Kernel, actions: Actions, horizon: int | None, whole_times: bool
 ) -> Features | None:
-    """Return the features if they exist and the state-space engine is cheaper, or None."""
+    """Return the features if they exist and the state-space engine is faster, otherwise None."""
     # Up to 50 steps (``SHORT`` in ``mixture.py``), the state-space engine is not worthwhile.
     short = horizon is not None and horizon <= 50
     if short or isinstance(actions, InContext):
@@ -93,16 +94,19 @@ def _worthwhile_features(
 
 
 def _state_space_cost(features: Features, evaluated: int) -> float:
-    """Return the estimated microseconds per step, as measured on one core of a 2020 CPU."""
+    """Return the estimated time of a step in microseconds.
+
+    The coefficients were measured on one core of a 2020 CPU.
+    """
     passes = 4.0 if any(block.log_rho for block in features.blocks) else 1.0
     contraction = 40.0 + 8.0 * len(features.blocks) + 4e-4 * passes * features.size**2
     return contraction + 7e-5 * evaluated * features.width**2
 
 
 def _incremental_cost(horizon: int, evaluated: int) -> float:
-    """Return the estimated microseconds per step, averaged over the horizon.
+    """Return the estimated time of a step in microseconds, averaged over the horizon.
 
-    The CPU is that of ``_state_space_cost``.
+    The estimate is for the same CPU as in ``_state_space_cost``.
     """
     # The cost of step t grows with t^2, whose mean over the horizon is horizon^2 / 3.
     return 100.0 + horizon**2 / 3 * (3e-4 + 7e-5 * evaluated)

@@ -176,7 +176,7 @@ class Compressed:
         return cls(kernel, bases, max(width, FEW_POINTS))
 
     def forget(self) -> None:
-        """Clear the cache of observations."""
+        """Clear all cached results that depend on the observations."""
         self._n, self._whitened = 0, None
 
     def predict(self, past: Observations, t: float, points: Points) -> Prediction:
@@ -196,7 +196,7 @@ class Compressed:
         return np.asarray(known[2] @ self._phi(points)[0])
 
     def _at(self, past: Observations, t: float) -> Array:
-        """Return A, shape (n, M_a)."""
+        """Return the matrix A (see the docstring of the module) at time t, shape (n, M_a)."""
         n = len(past.t)
         if self._whitened is None or self._whitened[:2] != (t, n):
             rows, lag = np.empty((n, self._ends[-1])), (t - past.t)[:, None]
@@ -207,14 +207,20 @@ class Compressed:
         return self._whitened[2]
 
     def _of_actions(self, points: Points) -> Array:
-        """Return phi of many actions, cached for all arms or a read-only grid."""
+        """Return phi of actions, shape (q, M_a).
+
+        The last result is cached if the actions are arms or a read-only grid.
+        """
         if self._asked[0] is not points.x:
             lasting = points.arm is not None or not points.x.flags.writeable
             self._asked = (points.x if lasting else None, self._phi(points))
         return self._asked[1]
 
     def _of_past(self, past: Observations) -> Array:
-        """Return phi of all observations, which is computed only for new observations."""
+        """Return phi of all observations, shape (n, M_a).
+
+        Only the rows of new observations are computed; the other rows are cached.
+        """
         n = len(past.t)
         if n > self._n:
             if n > len(self._seen):
@@ -270,7 +276,10 @@ class Incremental:
         return "incremental" + (f" (window {self.window:.0f})" if self.window else "")
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
-        """Add an observation, which appends a row to L^-1; a weight divides the noise variance."""
+        """Add an observation, which appends a row to L^-1.
+
+        The noise variance of the observation is divided by ``weight``.
+        """
         finite_observation(t, y)
         positive_weight(weight)
         point, v = self.actions.points(action), self._column(action, t)

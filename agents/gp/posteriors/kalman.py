@@ -4,7 +4,7 @@ Between observations a term with decay forgets (Kalman predict step, rho per uni
 
     w <- r w,    P <- r r^T * P + diag(1 - r^2),    r = rho^dt,
 
-and an observation y = h . w + noise, h = phi(a) x psi(t), is a rank-one step
+and an observation y = h . w + noise, h = phi(a) x psi(t), is a rank-one update
 
     g = P h,    s = h . g + sigma^2,    w <- w + g (y - h . w) / s,    P <- P - g g^T / s.
 
@@ -14,11 +14,11 @@ update. P and w are stored as one array S = [P, w], since all operations are the
 
 Forgetting would write all of P at every step. S is therefore stored for an earlier time, the
 ``base``. With R = diag(r) for the time since the base, the state is N(R w, R P R + I - R^2), and
-the step of an observation is a step of S with R^-1 g instead of g.
+an observation is a rank-one update of S with R^-1 g instead of g.
 
-A large S exceeds the cache, and each rank-one step would read and write all of S. Steps are
-therefore collected as rows x = (g, -e) / sqrt(s) of X, and S - X^T X is formed for 16 steps in one
-product.
+A large S exceeds the cache, and each rank-one update would read and write all of S. Updates are
+therefore collected as rows x = (g, -e) / sqrt(s) of X, and S - X^T X is formed for 16 updates in
+one product.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ from agents.arrays import Array
 from agents.gp.features import Features
 
 LARGE = 500
-"""Length of the state from which steps are collected."""
+"""Length of the state from which rank-one updates are collected."""
 BATCH = 128
 """Number of observations in one batch update."""
 COLLECT = 16
-"""Number of collected steps; a larger number would make predictions slower."""
+"""Number of rank-one updates that are collected before they are applied; a larger number would make
+predictions slower."""
 MIN_LAZY = 100
 """Length of the state from which S is stored for an earlier time, the ``base``."""
 LEAST_RHO = 1e-3
@@ -63,16 +64,20 @@ class Moments(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Arrays of a state, or of several states in layers."""
+    """Arrays of a state, or of several states, which are layers along an additional first axis."""
 
     S: Array  # (m, m + 1)
     cross: Array  # (M_a, m + 1)
     covariance: Array  # (M_a, M_a)
-    X: Array  # (c, m + 1): room for collected steps
+    X: Array  # (c, m + 1): space for c collected updates
 
     @classmethod
     def of(cls, layers: tuple[int, ...], m: int, M: int, collected: int) -> Room:
-        """Return uninitialised arrays for a state of length m and M action features."""
+        """Return uninitialised arrays for states of length m with M action features.
+
+        ``layers`` is () for one state and (k,) for k states. ``collected`` is the number of
+        rank-one updates that can be collected.
+        """
         shapes = (m, m + 1), (M, m + 1), (M, M), (collected, m + 1)
         return cls(*(np.empty(layers + shape) for shape in shapes))
 
@@ -110,7 +115,7 @@ class KalmanFilter:
         return Room.of((), m, M, COLLECT if m >= LARGE else 0)
 
     def move_to(self, room: Room) -> None:
-        """Move the state to other arrays."""
+        """Move the state to the arrays of ``room``."""
         self.form()
         room.S[:], self.slice = self.S, None
         self._use_arrays(room)
@@ -154,7 +159,7 @@ class KalmanFilter:
         return self.slice
 
     def update(self, phi: Array, t: float, y: float, noise_variance: float) -> float:
-        """Learn from y = phi . v + noise at time t, and return its log density.
+        """Learn from y = phi . v + noise at time t, and return the log density of y.
 
         If t precedes the time of a decaying state, the state is not moved, and y is treated as a
         noisy observation of the state: f(., t) = rho^dt f(., now) + independent process noise.
@@ -205,7 +210,9 @@ class KalmanFilter:
         self.slice = None
 
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
-        """Learn from many observations without decay, in batches, and return their log density.
+        """Learn from many observations in batches, and return their log density.
+
+        The filter must not decay.
 
         With the rows h of a batch in H and the Cholesky factor L of H P H^T + sigma^2 I,
         V = L^-1 [H P, H w - y] and S <- S - (L^-1 H P)^T V. This is faster than single updates,
@@ -236,14 +243,14 @@ class KalmanFilter:
         return H
 
     def update_all(self, phi: Array, t: float, y: Array, noise_variance: Array) -> float:
-        """Learn from several values observed at the time of the state.
+        """Learn from several values observed at one time.
 
         A single matrix product is used if t is the time of the state and the filter does not
-        collect steps.
+        collect updates. Otherwise, each value is a separate update.
 
         Args:
             phi: Action features, shape (q, M_a).
-            t: Time of the state.
+            t: Time of the values.
             y: Values, shape (q,).
             noise_variance: Noise variances, shape (q,).
 
@@ -272,11 +279,11 @@ class KalmanFilter:
 
     @property
     def X(self) -> Array:
-        """Collected steps that have not been applied to S, shape (fewer than 16, m + 1)."""
+        """Collected updates that have not been applied to S, shape (``pending``, m + 1)."""
         return self._X[: self.pending]
 
     def load(self, S: Array, time: float, base: float) -> None:
-        """Overwrite the state."""
+        """Replace the state, and discard the collected updates."""
         self.S[:], self.time, self.base, self.slice = S, time, base, None
         self.pending = 0
 
@@ -285,9 +292,10 @@ class KalmanFilter:
         return np.exp(self.log_rho * lag)
 
     def subtract(self, x: Array) -> None:
-        """Subtract the step x x^T from S, immediately or with the collected steps, O(m^2).
+        """Subtract the rank-one update x x^T, without its last row, from S.
 
-        BLAS changes S.T in place, since it expects Fortran order.
+        A filter that collects updates applies several updates in one product. The cost is O(m^2)
+        per update. BLAS changes S.T in place, since it expects Fortran order.
         """
         if not len(self._X):
             dger(-1.0, x, x[:-1], a=self.S.T, overwrite_a=1)
@@ -298,14 +306,14 @@ class KalmanFilter:
             self.form()
 
     def form(self) -> None:
-        """Apply the collected steps to S, in one product of O(16 m^2)."""
+        """Apply the collected updates to S in one matrix product, with cost O(m^2) per update."""
         if self.pending:
             steps = np.ascontiguousarray(self.X[:, :-1])
             dgemm(-1.0, self.X.T, steps.T, 1.0, self.S.T, trans_b=1, overwrite_c=1)
             self.pending = 0
 
     def _catch_up(self, wave: Array) -> None:
-        """Apply the collected steps to the contracted state."""
+        """Apply the collected updates to the contracted state."""
         X, M = self.X, self.features.width
         contracted = np.empty((len(X), M))
         for b in self.features.blocks:
@@ -315,7 +323,7 @@ class KalmanFilter:
 
     def _refresh(self, fresh: Array) -> None:
         """Add the process noise since the time ``base`` to the covariance of v."""
-        # Entries of the diagonal are M_a + 1 entries apart.
+        # In the flattened covariance, the entries of the diagonal are M_a + 1 apart.
         width = self.features.width + 1
         for b in self.features.blocks:
             if b.log_rho:
@@ -323,7 +331,7 @@ class KalmanFilter:
                 self._covariance.ravel()[diagonal] += fresh[b.clock].sum()
 
     def _move(self, g: Array, phi: Array, now: Slice) -> None:
-        """Move a small state and the gain g = P h to the time of the slice."""
+        """Move a small state and the gain g = P h to the time of the slice, in place."""
         self.form()
         r = now.rho[self.tick]
         fresh = 1.0 - r * r
@@ -334,7 +342,7 @@ class KalmanFilter:
         self.base = now.t
 
     def settle(self, t: float) -> None:
-        """Move S to time t, which must not precede the time of the state."""
+        """Move S and ``base`` to time t, which must not precede the time of the state."""
         if not self.decays or math.isinf(self.base) or self.base == t:
             return
         self.form()

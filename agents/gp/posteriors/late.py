@@ -24,7 +24,7 @@ NUMBERS = 4
 
 
 class Mark(NamedTuple):
-    """Gaussian state that is restored when a late observation arrives."""
+    """Copy of a Gaussian state, which is restored when a late observation arrives."""
 
     S: Array
     time: float
@@ -33,11 +33,14 @@ class Mark(NamedTuple):
 
 
 NO_MARK = Mark(np.empty((0, 0)), -math.inf, -math.inf, 0.0)
-"""Placeholder for the marks of a filter without decay, which are not needed."""
+"""Placeholder for filters without decay, which need no marks."""
 
 
 class LateObservations:
-    """Kalman filter with its recent observations."""
+    """Kalman filter that stores recent observations.
+
+    After a late observation, these observations are processed again in order of time.
+    """
 
     def __init__(self, kalman: KalmanFilter) -> None:
         self.filter, self.log_evidence = kalman, 0.0
@@ -47,7 +50,10 @@ class LateObservations:
     def observe(
         self, phi: Array, t: float, y: float, noise_variance: float, log_scale: float = 0.0
     ) -> None:
-        """Learn from an observation, possibly late, whose density is scaled by exp(log_scale)."""
+        """Learn from an observation, which may be late.
+
+        The Gaussian likelihood of the observation is multiplied by exp(log_scale).
+        """
         if not self.filter.decays:
             self.log_evidence += self.filter.update(phi, t, y, noise_variance) + log_scale
             return
@@ -66,9 +72,9 @@ class LateObservations:
             self.observe(row, when, reward, noise_variance)
 
     def observe_all(self, t: float, phi: Array, factors: Array) -> None:
-        """Multiply the belief by Gaussian factors; t must be the time of the belief.
+        """Multiply the belief by Gaussian factors; t must be the time of the newest observation.
 
-        The rows of ``factors`` are (y, sigma^2, log scale), and its shape is (q, 3).
+        The array ``factors`` has shape (q, 3), with the rows (y, sigma^2, log scale).
         """
         room = SPAN - len(self._entries) % SPAN
         if self.filter.decays and len(phi) >= room:  # a mark must be set between these factors
@@ -83,7 +89,7 @@ class LateObservations:
             self._entries.extend(entries)
 
     def _mark(self, spent: Mark | None = None) -> Mark:
-        """Return a mark of the present state, which reuses the array of an obsolete mark."""
+        """Return a mark of the present state; reuse the array of an obsolete mark, if any."""
         kalman = self.filter
         kalman.form()
         kalman.settle(kalman.time)
@@ -98,7 +104,10 @@ class LateObservations:
         self._remember(entry)
 
     def took(self, phi: Array, t: float, y: float, noise_variance: float, density: float) -> None:
-        """Record an observation in order of time that the filter has already learned."""
+        """Record an observation that has already been applied to the filter.
+
+        The observation must not be late; ``density`` is its log density.
+        """
         self.log_evidence += density
         if self.filter.decays:
             self._remember(_entry(phi, t, y, noise_variance, 0.0))

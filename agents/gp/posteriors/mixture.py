@@ -37,7 +37,7 @@ from agents.gp.posteriors.state_space import StateSpace
 
 SMALL = 1000
 """Length of a state up to which candidates use the state-space engine even if another engine is
-cheaper."""
+faster."""
 DROP = 1e-11
 """Share of the prior variance below which a feature of a candidate is dropped, to save time. The
 share is far below the resolution of the rewards."""
@@ -113,7 +113,7 @@ class Mixture:
         return mixture
 
     def _adopt(self, members: list[Posterior], log_prior: Array) -> None:
-        """Replace the candidates."""
+        """Replace the candidates and their log prior weights."""
         self.members, self.log_prior = members, log_prior
         states = [member for member in members if isinstance(member, StateSpace)]
         known = self._bank
@@ -164,7 +164,7 @@ class Mixture:
         return float(logsumexp(self._scores()))
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Update all candidates."""
+        """Update all candidates with an observation."""
         if self._bank is not None:
             self._bank.observe(action, t, y)
         else:
@@ -213,7 +213,7 @@ class Mixture:
         return np.asarray(self.log_prior + [member.log_evidence for member in self.members])
 
     def _heavy(self) -> tuple[Array, list[Posterior]]:
-        """Return the candidates whose weight is not negligible, and their normalised weights."""
+        """Return the normalised weights and the candidates, without those of negligible weight."""
         keep = np.flatnonzero(self.weights > NEGLIGIBLE)
         weights = self.weights[keep]
         return weights / weights.sum(), [self.members[i] for i in keep]

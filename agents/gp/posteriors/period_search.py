@@ -44,8 +44,9 @@ from agents.gp.posteriors.mixture import DROP, Mixture, make_members
 from agents.gp.posteriors.state_space import StateSpace
 
 MAX_CELL_CYCLES = 0.6
-"""Largest width of a cell, in cycles over the span. At both ends of the span, the midpoint is then
-off by at most 0.15 cycles."""
+"""Largest width of a cell, in cycles over the span. If the midpoint and another frequency of the
+cell have equal phases in the middle of the span, their phases differ by at most 0.15 cycles at its
+ends."""
 CERTAIN = 0.9
 """Total weight of a cell and its neighbours above which all other cells are negligible."""
 COUNTS = 0.1
@@ -61,7 +62,7 @@ MAX_STATE_NUMBERS = 4e7
 candidates are always allowed."""
 MIN_WEIGHT = 1e-4
 """Weight below which a candidate is dropped. The weight is a posterior probability, so this
-constant bounds the probability that the dropped candidate is right."""
+constant bounds the probability that the period lies in the dropped cell."""
 MIN_PERIOD = 5.0
 """Default shortest period of a search."""
 MAX_PERIOD_RANGE = (20.0, 200.0)
@@ -148,7 +149,7 @@ class PeriodSearch(Mixture):
         return np.asarray(2.0 / self.cells.sum(axis=1))
 
     def observe(self, action: Any, t: float, y: float) -> None:
-        """Update all candidates, then prune and split cells."""
+        """Update all candidates with an observation, then prune and split cells."""
         super().observe(action, t, y)
         self._past.append((np.copy(action), float(t), float(y)))
         self._earliest, self._latest = min(self._earliest, t), max(self._latest, t)
@@ -177,7 +178,7 @@ class PeriodSearch(Mixture):
         return wide
 
     def _beside(self, which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a mask of these cells and their neighbours.
+        """Return a mask of the cells in ``which`` and of their neighbours.
 
         The cells are in order of frequency, except that the suggested period is the last cell.
         """
@@ -189,7 +190,10 @@ class PeriodSearch(Mixture):
         return near
 
     def _split(self, wide: NDArray[np.bool_]) -> None:
-        """Split cells into thirds; the middle third keeps the posterior of its cell."""
+        """Split the cells in ``wide`` into thirds.
+
+        The middle third keeps the posterior of the cell.
+        """
         cells: list[Array] = []
         members: list[Posterior] = []
         history = self._history()

@@ -36,10 +36,10 @@ ROUNDING = 3e-5
 class StateSpace:
     """Posterior for kernels with finitely many features, such as constant and periodic kernels.
 
-    Late observations are treated exactly without decay, and with decay if fewer than 32 newer
-    observations have arrived (``late.py``). With decay, predictions for times before the newest
-    observation are approximations, which are computed from the belief at the time of the newest
-    observation.
+    If the kernel does not decay, late observations are treated exactly. If it decays, a late
+    observation is treated exactly if fewer than 32 newer observations have arrived (``late.py``).
+    If it decays, predictions for times before the newest observation are approximations, which are
+    computed from the belief at the time of the newest observation.
 
     Args:
         kernel: Prior covariance.
@@ -80,7 +80,10 @@ class StateSpace:
         return self._late.log_evidence
 
     def observe(self, action: Any, t: float, y: float, weight: float = 1.0) -> None:
-        """Learn from an observation by a rank-one update; a weight divides the noise variance."""
+        """Learn from an observation by a rank-one update.
+
+        The noise variance of the observation is divided by ``weight``.
+        """
         positive_weight(weight)
         self.weigh(action, t, y, self.noise_variance / weight)
 
@@ -89,15 +92,18 @@ class StateSpace:
     ) -> None:
         """Multiply the belief by exp(log_scale) N(y; f(action, t), noise_variance).
 
-        An observation is such a factor. Other knowledge of f(action, t) can be approximated by such
-        a factor, too.
+        An observation is a factor of this form. Other knowledge of f(action, t) can be approximated
+        by a factor of this form.
         """
         finite_observation(t, y)
         self._late.observe(self.phi_of(action), t, y, noise_variance, log_scale)
         self.count += 1
 
     def learned(self, phi: Array, t: float, y: float, density: float) -> None:
-        """Record an observation that the filter has already learned, with its log density."""
+        """Record an observation that has already been applied to the filter.
+
+        ``density`` is the log density of the observation.
+        """
         self.filter.advance(t)
         self._late.took(phi, t, y, self.noise_variance, density)
         self.count += 1
@@ -121,7 +127,10 @@ class StateSpace:
         self.count += len(t)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return the mean and variance of f(., t); with decay, approximations for a past t."""
+        """Return the mean and variance of f(., t).
+
+        If the kernel decays and t is before the newest observation, both are approximations.
+        """
         now = self.now(t)
         return predicted(self.phi(actions), now.mean, now.covariance)
 
@@ -129,7 +138,7 @@ class StateSpace:
         """Apply ``weigh`` to several actions at the time of the newest observation.
 
         Args:
-            actions: Actions, q of them.
+            actions: Array of q actions.
             t: Time of the newest observation.
             factors: Factors (y, noise variance, log scale), one per action, shape (q, 3).
         """
@@ -160,11 +169,11 @@ class StateSpace:
         return self._shortlist(self._phi @ now.mean, now.covariance, beta)
 
     def now(self, t: float) -> Slice:
-        """Return the belief about f(., t) over action features, valid until the next call."""
+        """Return the belief about f(., t) in terms of v, valid until the next call."""
         return self.filter.at(t)
 
     def moments(self, t: float) -> Moments:
-        """Return the belief as the moments of a single layer."""
+        """Return the belief about f(., t) as ``Moments`` with a leading axis of length 1."""
         now = self.now(t)
         return Moments(now.mean[None], now.covariance[None])
 
@@ -187,7 +196,10 @@ def predicted(phi: Array, mean: Array, covariance: Array) -> Prediction:
 
 
 def sloped(phi: Array, slope: Array, mean: Array, covariance: Array) -> Gradient:
-    """Return the prediction with its derivatives; ``slope`` is that of phi, (q, d, M_a)."""
+    """Return the prediction and its derivatives.
+
+    ``slope`` is the derivative of phi, shape (q, d, M_a).
+    """
     spread = phi @ covariance
     variance = np.maximum(np.einsum("qi,qi->q", spread, phi), 0.0)
     variance_slope = 2 * np.einsum("qdi,qi->qd", slope, spread)
@@ -234,7 +246,10 @@ class Shortlist:
     def _open(
         mean: Array, variance: NDArray[np.float32], tail: Array, norm2: Array, beta: float
     ) -> NDArray[np.bool_]:
-        """Return a mask of the arms whose UCB may be the largest, given limits of all UCBs."""
+        """Return a mask of the arms whose UCB may be the largest.
+
+        The mask follows from lower and upper limits of all UCBs.
+        """
         slack = ROUNDING * norm2
         high = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance + slack, 0.0)) + tail)
         low = mean + math.sqrt(beta) * (np.sqrt(np.maximum(variance - slack, 0.0)) - tail)
@@ -242,7 +257,8 @@ class Shortlist:
 
 
 MIN_EXCEEDING_PROBABILITY = 0.03
-"""Probability of exceeding its bound below which an arm is not adjusted."""
+"""Minimum probability that an arm exceeds its bound; arms with a lower probability are not
+adjusted."""
 MIN_VARIANCE_SHARE = 1e-3
 """Lower bound on the variance of an arm that is adjusted, as a share of the noise variance."""
 MAX_PUSHED_ARMS = 5
@@ -273,7 +289,7 @@ def at_most(mean: float, variance: float, bound: float) -> Factor:
 
 
 def none_above(posterior: StateSpace, arm: int, t: float, bounds: Array) -> float:
-    """Learn that at time t the mean reward of every arm b except one was at most bounds[b].
+    """Learn that at time t the mean reward of every arm b except ``arm`` was at most bounds[b].
 
     Arms are adjusted by decreasing probability of exceeding their bounds, until no arm is likely to
     exceed its bound, or ``MAX_PUSHED_ARMS`` arms are adjusted. The factors are computed with the

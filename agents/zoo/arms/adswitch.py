@@ -42,8 +42,8 @@ class AdSwitch(ArmAgent):
     For (3), it is enough to store the running extremes of m -+ r, because at step s2 the interval
     [s1:s2] was the interval [s1:]. If sigma is learned, each r uses the estimate of sigma at the
     time when r was computed. If several checks of an arm are due, only the longest check is run.
-    Late rewards count in the order of their arrival. The computing time of a step and the memory
-    grow with the length of the episode.
+    Late rewards are processed in the order in which they arrive. The computing time of a step and
+    the memory grow with the length of the episode.
 
     Args:
         c: Constant C in the condition for dropping an arm.
@@ -72,7 +72,7 @@ class AdSwitch(ArmAgent):
         self._count, self._total = np.zeros((16, k)), np.zeros((16, k))
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm that has waited longest, among good arms and arms to be checked."""
+        """Return the least recently played arm, among good arms and arms to be checked."""
         in_turn = [a for a in range(self.n_arms) if self._good[a] or self._checks[a]]
         oldest = min(self._last[a] for a in in_turn)
         return self.any_of([a for a in in_turn if self._last[a] == oldest])

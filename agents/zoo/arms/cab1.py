@@ -52,7 +52,7 @@ class CAB1(UCB1):
         super().__init__(problem, rng, scale=scale)
 
     def start(self) -> None:
-        """Discretise the box for the current epoch, and start UCB1 without rewards."""
+        """Discretise the box for the current epoch, and reset the statistics of UCB1."""
         self._cut()
         super().start()
 

@@ -37,12 +37,13 @@ class FourierPeriodUCB(ArmAgent):
     default, n is sqrt T, so that the regret of stage one is within the order of the paper's bound.
     Stage one uses at most half of the run in total, so periods cannot be estimated in short runs
     with many arms. The candidate frequencies are the fractions j / q with q <= n / 2. They are
-    selected one after the other. As long as the largest response of a frequency exceeds
-    sigma^2 log(M / level) for M fractions, a frequency is selected, and its wave is removed from
-    the rewards by least squares. White noise exceeds this threshold with a probability of at most
-    ``level``. Among frequencies whose responses do not differ significantly, the frequency that
-    leads to the shortest period of the arm is selected. The width in stage two is half of the width
-    of ``ucb1`` in this package. A box is discretised to ``box_arms`` points.
+    selected one after the other. The response of a frequency is the power of the rewards at this
+    frequency, divided by the number of rewards. As long as the largest response of a frequency
+    exceeds sigma^2 log(M / level) for M fractions, a frequency is selected, and its wave is removed
+    from the rewards by least squares. White noise exceeds this threshold with a probability of at
+    most ``level``. Among frequencies whose responses do not differ significantly, the frequency
+    that leads to the shortest period of the arm is selected. The width in stage two is half of the
+    width of ``ucb1`` in this package. A box is discretised to ``box_arms`` points.
 
     Args:
         stage_one: Number n of choices of each arm in stage one; by default as described above.
@@ -66,7 +67,7 @@ class FourierPeriodUCB(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Start stage one, without rewards or periods."""
+        """Reset the agent to stage one, with no stored rewards and no estimated periods."""
         half = self.horizon // (2 * self.n_arms)
         rule = max(1, min(math.ceil(math.sqrt(self.horizon)), half))
         self.stage_one = rule if self._given is None else int(self._given)
@@ -119,7 +120,10 @@ class FourierPeriodUCB(ArmAgent):
 
 
 def estimate_period(t: Array, y: Array, *, sigma: float, level: float = 0.05) -> int:
-    """Return the period of y at times t; 1 if no frequency stands out from noise of this sigma."""
+    """Return the period of the rewards y at times t, a whole number of steps.
+
+    The result is 1 if no frequency is significant for noise with standard deviation ``sigma``.
+    """
     steps, longest = np.floor(t).astype(int), min(len(t) // 2, MAX_PERIOD)
     j, q = fractions_up_to(longest)
     if not len(q) or sigma <= 0:

@@ -70,7 +70,7 @@ class Master(ArmAgent):
     scale.
 
     Args:
-        detector: Factor of D, the difference at which a test fires.
+        detector: Factor by which D is multiplied; with a smaller factor, the tests fire earlier.
         common: Arguments of every agent for arms, see :class:`ArmAgent`.
     """
 
@@ -82,7 +82,7 @@ class Master(ArmAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Start without scheduled instances."""
+        """Reset the agent to the state before the first block, without scheduled instances."""
         self.restarts, self._order, self._begin = 0, -1, None  # type: tuple[int, int, float | None]
         self._scheduled: list[NDArray[np.bool_]] = []
         self._which: list[int] = []
@@ -141,7 +141,7 @@ class Master(ArmAgent):
         return int(t - self._begin)
 
     def _active(self, step: int) -> int:
-        """Return the order of the shortest running instance, or that of the whole block."""
+        """Return the order m of the shortest running instance, which has 2^m steps."""
         running = (m for m in range(self._order) if self._scheduled[m][step >> m])
         return next(running, self._order)
 

@@ -98,7 +98,7 @@ class RamanujanUCB(ArmAgent):
 
 
 def ramanujan_sum(q: int) -> Array:
-    """Return c_q(t) for t = 0, ..., q - 1, which are whole numbers.
+    """Return the Ramanujan sums c_q(0), ..., c_q(q - 1), which are whole numbers.
 
     >>> ramanujan_sum(4).tolist()
     [2.0, 0.0, -2.0, 0.0]

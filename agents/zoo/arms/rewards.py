@@ -80,8 +80,8 @@ class Means:
 class SlidingWindow:
     """Counts and sums of the rewards of decisions made in the last ``length`` steps.
 
-    A late reward counts until its decision has left the window. A reward that arrives after that is
-    ignored.
+    A late reward is included until its decision leaves the window. If a reward arrives after its
+    decision has left the window, the reward is ignored.
 
     Attributes:
         means: Counts and means of the rewards in the window.
@@ -133,7 +133,7 @@ class RewardScale:
 
     def __init__(self, problem: Problem, sigma: float | None = None) -> None:
         std = problem.noise_std if sigma is None else not_negative("scale", sigma)
-        # A noise_std of 0 says nothing about the scale of the rewards; a setting of 0 is accepted.
+        # A noise_std of 0 does not determine the scale of the rewards; a setting of 0 is accepted.
         self._sigma = std if std or sigma is not None else None
         self._range = _known_range(problem)
         self._n, self._mean, self._squares = 0, 0.0, 0.0

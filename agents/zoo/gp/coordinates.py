@@ -18,7 +18,7 @@ from agents.gp import (
 from agents.zoo.gp.prior import actions_of
 
 NO_CONTEXT = ("t", "cos_phase", "sin_phase")
-"""Entries of an observation that depend only on the time."""
+"""Names of the entries of an observation that depend only on the time."""
 NO_VALUES = np.empty(0)
 """Empty context, for agents that do not use contexts."""
 
@@ -68,7 +68,7 @@ class Coordinates:
         return np.asarray(action, dtype=np.float64) * self._problem.action_half_width
 
     def to_kernel(self, actions: Any) -> Any:
-        """Return actions in the coordinates of the kernel; None means all arms."""
+        """Return actions in the coordinates of the kernel; return None, for all arms, unchanged."""
         if actions is not None:
             return self.of(actions)
         if self._problem.n_actions is None:

@@ -47,16 +47,16 @@ class ETGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=Constant(), **common)
 
     def start(self) -> None:
-        """Start without observations, with the number of resets at zero."""
+        """Create a posterior without observations, and set the number of resets to zero."""
         self.resets, self._start = 0, -math.inf  # number of resets, time of the last reset
         super().start()
 
     def visit(self, action: Any, t: float) -> None:
-        """Observe 0 instead of a reward of unknown scale; this value is not tested."""
+        """Observe 0 instead of a reward of unknown scale, without the test for a change."""
         self.posterior.observe(action, t, 0.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Forget all observations if the reward contradicts the belief, then learn the reward."""
+        """Reset the posterior if the reward contradicts the belief, then learn from the reward."""
         if t < self._start:
             return
         if self._contradicts(action, t, y):

@@ -99,7 +99,7 @@ class GPAgent(Saveable):
     takes_contexts: ClassVar[bool] = True
     engines: ClassVar[tuple[str, ...]] = ("auto", "state-space", "incremental")
     acquisition: ClassVar[type[Any]] = UCB
-    """Rule by which actions are chosen; it is created from a posterior and a random generator."""
+    """Class of the acquisition rule, which is created from a posterior and a random generator."""
     posterior: Posterior
 
     def __init__(
@@ -222,7 +222,7 @@ class GPAgent(Saveable):
         return Mixture(members, weights)
 
     def advance(self, t: float) -> None:
-        """Prepare for a decision at time t: forget observations that are too old."""
+        """Prepare for a decision at time t; a subclass may forget old observations here."""
 
     def choose(self, t: float, beta: float) -> Any:
         """Return the action for time t, in the coordinates of the kernel."""
@@ -281,9 +281,10 @@ class GPAgent(Saveable):
         rng: Rng,
         settings: Mapping[str, Any],
     ) -> dict[str, NDArray[Any]]:
-        """Fit hyper-parameters to rewards of random actions, with a prior centred on the settings.
+        """Fit hyper-parameters to rewards of random actions in other worlds.
 
-        The fit maximises the evidence. It uses at most eight worlds and at most 200 steps of each.
+        The fit maximises the product of the evidence and a prior density, which is centred on the
+        settings. The fit uses at most eight worlds and at most 200 steps of each.
 
         The arguments are described in :class:`agents.base.Trainable`.
         """

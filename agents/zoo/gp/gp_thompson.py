@@ -23,7 +23,7 @@ class PosteriorDraw:
         self._points = _spread_points(actions) if isinstance(actions, Box) else None
 
     def choose(self, t: float, beta: float) -> Any:
-        """Return the action to take at time t: an arm number, or a point of shape (d,)."""
+        """Return the action with the greatest draw: an arm number, or a point of shape (d,)."""
         best = int(self._posterior.sample(t, self._rng, self._points).argmax())
         return best if self._points is None else self._points[best]
 
@@ -40,7 +40,7 @@ def _spread_points(box: Box) -> Array:
 
 
 class GPThompson(PeriodicGPUCB):
-    """Thompson sampling on the periodic Gaussian process: the best action of a posterior draw.
+    """Thompson sampling on the periodic Gaussian process: the maximiser of a posterior draw.
 
     Pseudo-code::
 

@@ -74,7 +74,7 @@ class PEGPUCB(GPAgent):
         **common: Any,
     ) -> None:
         self.candidates, self._delta = _candidates(problem, periods), share("delta", delta)
-        self._chosen: dict[float, float] = {}  # candidate that decided, by time of the decision
+        self._chosen: dict[float, float] = {}  # index of the deciding candidate, by time
         self._decisions = 0
         clock = Periodic(self.candidates[0], seasonal_length_scale(time_length_scale))
         super().__init__(problem, rng, time_kernel=clock, **common)
@@ -108,7 +108,11 @@ class PEGPUCB(GPAgent):
         return self._rules[self._current].choose(t, beta)
 
     def predict(self, t: float, actions: Any = None) -> Prediction:
-        """Return the mean and variance of the candidate that decided last."""
+        """Return mean and variance of f(., t) for the current candidate.
+
+        The current candidate made the latest decision; after an elimination, it is the first
+        remaining candidate.
+        """
         return self.posterior.predict(t, actions)
 
     def visit(self, action: Any, t: float) -> None:
@@ -116,7 +120,7 @@ class PEGPUCB(GPAgent):
         self._learn(action, t, 0.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:
-        """Test the candidate that decided, then let all remaining candidates learn."""
+        """Test the candidate that chose the action; then all remaining candidates learn from y."""
         who = int(self._chosen.pop(t, -1))
         if who >= 0 and self.alive[who] and self.alive.sum() > 1:
             self._judge(who, action, t, y)

@@ -34,7 +34,7 @@ class SeasonsGPUCB(GPAgent):
         then as Periodic-GP-UCB
 
     Reference: [@cai2021periodic], which mentions several seasons in Remark 1 and in the discussion;
-    [@duvenaud2011additive] for kernels of all orders; [@hoeting1999bayesian] for "auto".
+    [@duvenaud2011additive] for sums of products of all orders; [@hoeting1999bayesian] for "auto".
 
     Deviations from the paper: the paper does not combine kernels. The kernel "any", multiplied out,
     is a mean of products. There is one product for each subset of the seasons; the product for the
@@ -76,7 +76,7 @@ class SeasonsGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations; with "auto", start a mixture of all combinations."""
+        """Create a posterior without observations; with "auto", a mixture of all combinations."""
         if self._combine != "auto":
             super().start()
             return

@@ -1,4 +1,4 @@
-"""Switching-GP-UCB, for drifting seasons with a learned rate."""
+"""Switching-GP-UCB, for seasons that drift at an unknown rate, which is learned."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from agents.zoo.gp.gp_agent import GPAgent
 from agents.zoo.gp.prior import main_period
 
 DECAYS = (0.0, 0.003, 0.01, 0.03, 0.1)
-"""Forgetting rates.
+"""Default candidates for the forgetting rate.
 
-With the rate 0, nothing is forgotten. The other rates halve the correlation in 461 to 13 steps.
+With the rate 0, nothing is forgotten. With the other rates, the correlation falls to one half after
+13 to 461 steps.
 """
 
 
@@ -35,7 +36,8 @@ class SwitchingGPUCB(GPAgent):
             observe y_t
 
     Reference: the discussion of [@cai2021periodic] for the product of a periodic kernel and a
-    decay, [@bogunovic2016time] for the decay, and [@hoeting1999bayesian] for the averaging.
+    decay, [@bogunovic2016time] for the decay, and [@hoeting1999bayesian] for averaging over
+    kernels.
 
     Deviations from the paper: the paper names the product kernel but does not specify the rate.
     Here, every rate of a grid is a candidate, with the season and without the season. The prior
@@ -88,12 +90,12 @@ class SwitchingGPUCB(GPAgent):
 
 
 def drifting(kernel: Kernel, eps: float) -> Kernel:
-    """Return the kernel with forgetting at the given rate."""
+    """Return the kernel times a decay with forgetting rate ``eps``; the same kernel if eps is 0."""
     return kernel * Decay(eps) if eps else kernel
 
 
 def seasonless(kernel: Kernel) -> Kernel:
-    """Return the kernel without its seasons."""
+    """Return the kernel without the periodic factors of its terms."""
     return Sum(tuple(_without_season(term) for term in kernel.terms))
 
 

@@ -33,8 +33,8 @@ class UITVBO(GPAgent):
     TV-GP-UCB in the time u, with y_t and the standard deviation of its noise divided by exp(u/2).
     The computation is exact in every engine.
 
-    Reference: [@brunzema2022controller]. The kernel, its variance of 1 at the start and q = 0.03
-    are also in the authors' code (repository brunzema/uitvbo).
+    Reference: [@brunzema2022controller]. The kernel, its variance of 1 at t = 0 and q = 0.03 are
+    also in the authors' code (repository brunzema/uitvbo).
 
     Deviations from the paper: the second part of the method, constraints that keep the function
     convex, is left out, because mean rewards need not be convex here. The local approximation of
@@ -64,7 +64,7 @@ class UITVBO(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Start without observations, and read q from the kernel."""
+        """Create a posterior without observations, and read q from the kernel."""
         (term,) = self.kernel.terms
         (self._rate,) = (clock.eps for clock in term.clocks if isinstance(clock, Decay))
         super().start()
@@ -90,5 +90,5 @@ class UITVBO(GPAgent):
         return Prediction(math.exp(u / 2) * mean, math.exp(u) * variance)
 
     def _logarithmic(self, t: float) -> float:
-        """Return u = log(1 + q t), with t measured from the start; 0 before the start."""
+        """Return u = log(1 + q t), with t measured from ``_origin``; 0 for times before it."""
         return math.log1p(self._rate * max(t - self._origin, 0.0))

@@ -109,7 +109,7 @@ class WDBO(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **options)
 
     def advance(self, t: float) -> None:
-        """Increase the budget, then drop observations within the budget."""
+        """Increase the budget, then drop the least relevant observations that the budget allows."""
         if t > self._now > -math.inf:
             growth = (t - self._now) / time_scale(self.posterior.kernel)
             self._budget *= (1.0 + self._alpha) ** min(growth, 100.0)

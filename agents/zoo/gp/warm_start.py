@@ -39,7 +39,9 @@ def fit_warm_start(agent: GPAgent) -> Fit:
 def fit_worlds(
     agent: GPAgent, envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng
 ) -> dict[str, NDArray[Any]]:
-    """Fit hyper-parameters to rewards of random actions, with a prior centred on the template.
+    """Fit an agent's hyper-parameters to rewards of random actions in other worlds.
+
+    The prior of the hyper-parameters is centred on their values in the agent.
 
     Args:
         agent: Agent whose kernel, actions and noise variance are the template of the fit.

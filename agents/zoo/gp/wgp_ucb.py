@@ -76,7 +76,10 @@ class WGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=Constant(), **common)
 
     def start(self) -> None:
-        """Start without observations, and reset the time at which a reward has weight 1."""
+        """Create a posterior without observations.
+
+        The time at which a reward has weight 1 is also reset.
+        """
         self._now = -math.inf  # time at which a reward has weight 1
         super().start()
 
@@ -89,7 +92,7 @@ class WGPUCB(GPAgent):
         return super().new_posterior(kernel)
 
     def advance(self, t: float) -> None:
-        """Discount all rewards for a choice at time t; a reward of time t - 1 has weight 1."""
+        """Discount all rewards before a choice at time t: a reward of time t - 1 has weight 1."""
         self._grow_older(t - 1.0)
 
     def learn(self, action: Any, t: float, y: float) -> None:

@@ -24,8 +24,8 @@ class DLinUCB(LinearAgent):
     Reference: [@russac2019weighted], Algorithm 1. The paper recommends
     gamma = 1 - (B / (d T))^(2/3) with the total variation B of theta. In their experiments, the
     authors use lam = 0.1, S = 1 and delta = 0.01 (according to their notebook). The agent does not
-    know B. The default is B = 1, as in the window that [@cheung2019learning] recommends for
-    unknown B.
+    know B. The default is B = 1, which also gives the window that [@cheung2019learning] recommends
+    for unknown B.
 
     Deviations from the paper: worlds have coordinates instead of features, so the features of an
     arm are a constant and the coordinates of the arm, which are centred and scaled into the unit

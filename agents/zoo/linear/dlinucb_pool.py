@@ -16,13 +16,17 @@ from agents.zoo.linear.ridge import Ridge
 
 
 class Slave:
-    """Linear model and its record: for each reward, 1 if it was outside the bounds, otherwise 0."""
+    """Linear model and its record; "slave" is the term of the paper.
+
+    The record has an entry for each of the newest rewards: 1 if the reward was outside the bounds
+    that the model predicted for it, otherwise 0.
+    """
 
     def __init__(self, ridge: Ridge) -> None:
         self.ridge, self.failed = ridge, np.zeros(0)
 
     def badness(self, delta: float) -> tuple[float, float]:
-        """Return the share of failures, and the radius of its confidence interval."""
+        """Return the badness (mean of the record), and the radius of its confidence interval."""
         if not len(self.failed):
             return 0.0, 0.5
         reach = math.sqrt(math.log(1.0 / delta) / (2.0 * len(self.failed)))
@@ -60,7 +64,7 @@ class DLinUCBPool(LinearAgent):
     is 0.1 in that code, and a slave is kept if its badness e equals the limit b + delta_1.
 
     Args:
-        record: Length tau of a record.
+        record: Length tau of a record, in rewards.
         delta: Constant delta_1 of the rules; a confidence bound may fail with this probability.
         delta_badness: Constant delta_2 in the formula of b, the radius of the badness.
         tolerance: Constant delta_1' of the rule that adds a slave.

@@ -1,4 +1,4 @@
-"""LinUCB on harmonics of the season, with confidence widths from theory."""
+"""LinUCB with harmonics of the season as features, and with confidence widths from theory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from agents.zoo.linear.seasonal_agent import SeasonFeatures
 
 
 class FourierLinUCB(LinearAgent):
-    """LinUCB with a model for every arm and widths from theory, on harmonics of the season.
+    """LinUCB with a model per arm, seasonal harmonics as features, and widths from theory.
 
     Pseudo-code::
 

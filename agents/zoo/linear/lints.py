@@ -1,4 +1,4 @@
-"""Thompson sampling for linear rewards, on harmonics of the season."""
+"""Thompson sampling for linear rewards, with harmonics of the season as features."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from agents.zoo.linear.seasonal_agent import SeasonalAgent
 
 
 class LinTS(SeasonalAgent):
-    """Thompson sampling with a linear model for every arm, on harmonics of the season.
+    """Thompson sampling with a linear model per arm, and seasonal harmonics as features.
 
     Pseudo-code::
 

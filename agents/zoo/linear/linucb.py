@@ -1,4 +1,4 @@
-"""LinUCB on harmonics of the season, with a constant width."""
+"""LinUCB with harmonics of the season as features, and with a constant width."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agents.zoo.linear.seasonal_agent import SeasonalAgent
 
 
 class LinUCB(SeasonalAgent):
-    """LinUCB with a model for every arm and a constant width, on harmonics of the season.
+    """LinUCB with a model per arm, seasonal harmonics as features, and a constant width.
 
     Pseudo-code::
 
@@ -27,14 +27,14 @@ class LinUCB(SeasonalAgent):
     from the library river with the defaults of that library, applied to standardised rewards. The
     agent ``fourier-linucb`` uses widths from theory instead.
 
-    Deviations from the paper: in the paper and in the library MABWiser, the width is that of the
-    mean, alpha sqrt(z' V^-1 z). The setting noise = 0 selects this width. By default, the width
-    here is that of a single reward, so the agent explores less when little is left to learn. The
-    paper's alpha = 1 + sqrt(log(2 / delta) / 2) is at least 1.58; both libraries use alpha = 1 by
-    default. If the problem has several seasons, z contains the harmonics of each season, but no
-    products of harmonics. Rewards are standardised when they arrive, with the mean and the standard
-    deviation that the problem states or, if these are unknown, with those of the rewards so far. A
-    box is discretised to ``box_arms`` points.
+    Deviations from the paper: in the paper and in the library MABWiser, the width describes the
+    uncertainty of the mean reward: alpha sqrt(z' V^-1 z). The setting noise = 0 selects this width.
+    By default, the width here describes the uncertainty of a single reward, so the agent explores
+    less once the mean rewards are known well. The paper's alpha = 1 + sqrt(log(2 / delta) / 2) is
+    at least 1.58; both libraries use alpha = 1 by default. If the problem has several seasons, z
+    contains the harmonics of each season, but no products of harmonics. Rewards are standardised
+    when they arrive, with the mean and the standard deviation that the problem states or, if these
+    are unknown, with those of the rewards so far. A box is discretised to ``box_arms`` points.
 
     Args:
         noise: Term ``noise`` in the width: the variance of a reward around its mean, in units of

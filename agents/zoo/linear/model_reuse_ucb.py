@@ -32,12 +32,12 @@ class ModelReuseUCB(LinearAgent):
 
     Deviations from the paper: the full text of the paper was not available; the pseudo-code follows
     its abstract and a summary. The test for a change, its window (20 rewards), its level (0.001 for
-    each reward) and the test for reuse are ours. In these tests, variance = sigma^2
-    (1 + |x|^2) + lam S^2 |x|^2 bounds the expected squared error of a prediction by ridge
-    regression, so that the rate of false alarms is at most ``level``. The number of stored models
-    is not limited. The features of an arm are a constant and the coordinates of the arm, which are
-    centred and scaled into the unit ball. Arms without coordinates have unit vectors as features. A
-    box is discretised to ``box_arms`` points.
+    each reward) and the test for reuse are our choices. In these tests,
+    variance = sigma^2 (1 + |x|^2) + lam S^2 |x|^2 bounds the expected squared error of a prediction
+    by ridge regression, so that the rate of false alarms is at most ``level``. The number of stored
+    models is not limited. The features of an arm are a constant and the coordinates of the arm,
+    which are centred and scaled into the unit ball. Arms without coordinates have unit vectors as
+    features. A box is discretised to ``box_arms`` points.
 
     Args:
         window: Number m of rewards in a test for a change.
@@ -67,7 +67,7 @@ class ModelReuseUCB(LinearAgent):
         super().start()
         self.base, self._past = self.new_ridge(), self.new_ridge()
         self.old: list[Ridge] = []
-        self._recent: list[tuple[float, float]] = []  # arm and reward; not yet learned by ``_past``
+        self._recent: list[tuple[float, float]] = []  # arm and reward; not yet in ``_past``
 
     def choose(self, t: float, observation: Array) -> int:
         """Return the choice of the base model."""
@@ -84,7 +84,11 @@ class ModelReuseUCB(LinearAgent):
             self._change()
 
     def misfit(self, model: Ridge) -> float:
-        """Return the misfit of the recent rewards to a model that has not learned from them."""
+        """Return the sum of the squared errors of a model on the recent rewards.
+
+        Each squared error is divided by a bound on its expected value. The model must not have
+        learned from these rewards. The result is 0 while sigma is 0.
+        """
         arms, rewards = (np.array(part) for part in zip(*self._recent, strict=True))
         mean, deviation = model.predict(self.x[arms.astype(int)], self.middle)
         noise = self.scale.sigma**2

@@ -108,12 +108,13 @@ def ellipsoid_radius(ridge: Ridge, *, lam: float, delta: float, longest: float =
 
 
 class RidgeTable:
-    """Predictions of many regressions by one matrix product, for steps that change one of them.
+    """Regressions of all arms, whose predictions are computed by one matrix product.
 
-    ``V_a^-1`` and the coefficients are stored for every arm. After a reward of an arm, the values
-    of this arm are computed again from the sums in its :class:`Ridge`, so that round-off does not
-    accumulate. Arms without rewards have predictions that are equal to the last bit, so that ties
-    among these arms are recognised.
+    The table is efficient if only a few regressions change between predictions. ``V_a^-1`` and the
+    coefficients are stored for every arm. After a reward of an arm, the values of this arm are
+    computed again from the sums in its :class:`Ridge`, so that round-off does not accumulate. Arms
+    without rewards have predictions that are equal to the last bit, so that ties among these arms
+    are recognised.
 
     Args:
         ridges: One regression for each arm, all of the same dimension and with weights of 1.

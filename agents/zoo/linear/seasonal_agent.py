@@ -1,4 +1,4 @@
-"""Base of ``linucb`` and ``lints``, linear bandits on harmonics of the season."""
+"""Base of ``linucb`` and ``lints``, linear bandits with harmonics of the season as features."""
 
 from __future__ import annotations
 
@@ -110,7 +110,11 @@ class SeasonalAgent(ArmAgent):
         raise NotImplementedError
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the arm with the greatest score, or at first a random arm."""
+        """Return the arm with the greatest score.
+
+        Until the scale of the rewards is known or ``first_pulls`` rewards have arrived, the result
+        is a random arm.
+        """
         if not self.scale.rests_on(self._first_pulls):
             return int(self._rng.integers(self.n_arms))
         return self.best_of(self.scores(*self._table.predict(self.features(t))))

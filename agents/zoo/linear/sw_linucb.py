@@ -53,14 +53,14 @@ class SWLinUCB(LinearAgent):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Compute the window, and start without rewards."""
+        """Compute the length of the window, and start with an empty window."""
         super().start()
         wide = (self.dim * self.horizon / self._variation) ** (2 / 3)
         self.window = max(1, int(wide)) if self._given is None else int(self._given)
         self.forget()
 
     def forget(self) -> None:
-        """Start with an empty window."""
+        """Remove all rewards from the window."""
         self._ridge = self.new_ridge()
         self._seen: list[tuple[float, ...]] = []  # time, arm and reward, oldest first
 

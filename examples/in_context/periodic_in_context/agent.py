@@ -37,8 +37,8 @@ class InContextUCB(Saveable):
         a_t <- argmax_a mu(a) + width sigma(a); observe y_t, read it
 
     Within an episode, the agent fits no parameters: the transformer reads the history of the
-    episode. The network sees only relations between decisions: whether their arms are equal or
-    near, how similar their phases are, and how much time lies between them. It sees neither the
+    episode. The network receives only relations between decisions: whether their arms are equal or
+    near, how similar their phases are, and how much time lies between them. It receives neither the
     index of an arm nor a time, so it accepts any number of arms and any period. While the reward
     scale is unknown, the agent chooses at random among the least-tried arms. It stores at most
     ``window`` decisions. If there are more, it drops the older half and reads the rest again. It
@@ -89,7 +89,7 @@ class InContextUCB(Saveable):
         self.rebuild()
 
     def belief(self, t: float) -> tuple[Array, Array]:
-        """Return mean and deviation of each mean reward at t; NaN while the scale is unknown."""
+        """Return means and deviations of the mean rewards at t; NaN if the scale is unknown."""
         if not self._deviation:
             nothing = np.full(self._n_arms, np.nan)
             return nothing, nothing.copy()
@@ -100,7 +100,7 @@ class InContextUCB(Saveable):
         )
 
     def act(self, observation: Array) -> int:
-        """Return the arm with the greatest bound; a least-tried arm while the scale is unknown."""
+        """Return the arm with the greatest bound, or a least-tried arm if the scale is unknown."""
         t = time_of(observation)
         if not self._deviation:
             tried = np.bincount([int(row[1]) for row in self._history], minlength=self._n_arms)
@@ -124,7 +124,7 @@ class InContextUCB(Saveable):
             self._read(len(self._history) - 1)
 
     def rebuild(self) -> None:
-        """Read all stored rewards again, after computing a new reward scale if it is due."""
+        """Compute a new reward scale if it is due, and read all stored rewards again."""
         rewards = np.array([row[2] for row in self._history])
         if len(rewards) >= self._next:
             self._mean, self._deviation = float(rewards.mean()), float(rewards.std()) or 1.0

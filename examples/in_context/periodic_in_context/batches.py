@@ -137,9 +137,10 @@ def packed(
 
 
 def scale_of(rng: Rng, life: Life) -> tuple[int, float, float]:
-    """Return the step from which a scale is known, with the mean and the deviation up to this step.
+    """Return a random step, and the mean and the deviation of the rewards before this step.
 
-    Like the agent, the function computes the scale from the first rewards. The step is random.
+    From this step, the reward scale is assumed to be known. Like this function, the agent
+    computes the scale from its first rewards.
     """
     steps = len(life.rewards)
     least = max(FIRST_SCALE, life.warm)

@@ -2,10 +2,10 @@
 
 Each policy uses upper confidence bounds on kernel-weighted means, with random kernels, a random
 width and a random share of random choices. The policies range from uniform choices to fairly good
-agents. No policy sees a mean reward: otherwise its choices would reveal the good arms to the
-network, and the network would later take its own choices as evidence. The only exception is a warm
-start, whose arms may be the best arms, as in Madrid. The tokens mark these decisions as decisions
-of another policy.
+agents. No policy observes a mean reward: otherwise its choices would reveal the good arms to the
+network, and the trained network would take the choices of its agent as evidence. The only exception
+is a warm start, whose arms may be the best arms, as in Madrid. The tokens mark the decisions of the
+warm start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Life:
     Attributes:
         arms: Chosen arm of every step, shape (steps,).
         rewards: Reward of every step, shape (steps,).
-        warm: Number of initial steps that are decisions of another policy.
+        warm: Number of steps at the beginning that are a warm start.
     """
 
     arms: NDArray[np.intp]

@@ -12,7 +12,7 @@ from periodic_in_context.sizes import Sizes
 from periodic_in_context.tokens import CONTENT
 
 HIDDEN = -1e9
-"""Term added to the logarithm of the weight of decisions that a token must not see."""
+"""Term added to the logarithm of the weight of decisions that a token must not use."""
 
 
 class Layer(nn.Module):
@@ -36,7 +36,8 @@ class Layer(nn.Module):
         """Return the transformed tokens, and the rewards averaged by each head, (B, N, heads).
 
         Args:
-            x: Tokens, shape (B, N, width). The first M of them have keys.
+            x: Tokens, shape (B, N, width). The first M tokens have keys: the start token and the
+                past decisions.
             relations: Relations of the N tokens to the first M tokens, followed by the mask of
                 hidden tokens, shape (B, N, 13, M).
             rewards: Scaled rewards, shape (B, M).
@@ -94,10 +95,11 @@ def loss_of(mean: Tensor, log_deviation: Tensor, targets: Tensor) -> Tensor:
 
 
 def _relations(batch: Batch) -> Tensor:
-    """Return the relations of every token to the start and to every past decision.
+    """Return the relations of N tokens to the start and to every past decision, (B, N, 13, M).
 
-    The last relation is the mask. A past decision sees itself and earlier decisions, and a query
-    sees the decisions before it. All tokens see the start.
+    The last relation is the mask of the decisions that a token must not use. The token of a past
+    decision uses this decision and earlier decisions. The token of a query uses the decisions
+    before the query. All tokens use the start token.
     """
     copies, steps = batch.rewards.shape
     arms, times = torch.from_numpy(batch.arms), torch.from_numpy(batch.times)

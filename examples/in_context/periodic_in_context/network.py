@@ -1,6 +1,7 @@
 """Network in NumPy, for running the agent.
 
-Keys and values of past decisions are stored, so that a decision needs one pass over the past.
+Keys and values of past decisions are stored, so that the time of a decision is linear in the number
+of past decisions.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from periodic_in_context.relations import ARM_RELATIONS, RELATIONS, Floats, time
 from periodic_in_context.weights import Weights, WeightsError
 
 LOG_DEVIATION, LOG_RANGE = -1.0, 3.0
-"""Centre of the logarithm of a standard deviation, and its maximum distance from the centre."""
+"""Centre of the logarithm of a predicted deviation, and maximum distance from the centre."""
 _EPSILON = np.float32(1e-5)
 """Term added to a variance, the default of torch.nn.LayerNorm."""
 
@@ -100,7 +101,7 @@ class Reader:
     ) -> None:
         self._network, self._period = network, period
         layers, heads, width = len(network.layers), network.heads, network.width
-        # The start token comes first. It is represented by an additional arm without relations.
+        # The start token comes first. In the table, it is an additional arm without relations.
         self._table = np.pad(arm_table, ((0, 0), (0, 1), (0, 0))).transpose(0, 2, 1).copy()
         self._keys = np.zeros((layers, heads, width // heads, capacity + 1), np.float32)
         self._values = np.zeros((layers, heads, capacity + 1, width // heads + 1), np.float32)
@@ -126,7 +127,7 @@ class Reader:
         self._read(self._network.embed(content[None]), np.array([arm]), t, reward)
 
     def ask(self, content: Floats, t: float) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of each arm's scaled mean reward at time t, (n,)."""
+        """Return means and deviations of the scaled mean rewards of n arms at time t, (n,) each."""
         arms = np.arange(len(self._table))
         x = np.repeat(self._network.embed(content[None]), len(arms), axis=0)
         relations = self._time_relations(t, self.count + 1)
@@ -149,7 +150,7 @@ class Reader:
             x, _ = self._attend(i, x, arm, relations, known)
 
     def _time_relations(self, t: float, known: int) -> Floats:
-        """Return the relations of time t to the start and to the tokens read, shape (7, known)."""
+        """Return the relations of time t to the first ``known`` tokens, shape (7, known)."""
         found = time_relations(t - self._times[:known], self._period)
         found[0] = 0.0
         turned: Floats = np.ascontiguousarray(found.T)

@@ -1,6 +1,6 @@
 """Relations between two times and between two arms.
 
-The network sees times and arms only through these relations, so it accepts any number of arms and
+Times and arms enter the network only through these relations, so it accepts any number of arms and
 any period. A relation is at most 0, and it is 0 between equal times or equal arms. A weighted sum
 of relations is the logarithm of a kernel.
 """
@@ -26,7 +26,7 @@ Floats = NDArray[np.float32]
 
 
 def arm_relations(n_arms: int, features: NDArray[Any] | None) -> Floats:
-    """Return the relations of every arm to every other, shape (n, n, 5).
+    """Return the relations between all pairs of arms, shape (n, n, 5).
 
     Without features, the only relation is equality. With features, there are also relations that
     decrease with the distance between arms.

@@ -14,7 +14,7 @@ _NOISE_KNOWN, _LOG_NOISE, _NOISE_UNIT = 7, 8, 3.0
 FIRST_SCALE = 4
 """Number of rewards from which the first reward scale is computed, if the scale is unknown."""
 MAX_SCALED_REWARD = 8.0
-"""Maximum distance of a reward from the mean, in standard deviations; larger ones are clipped."""
+"""Maximum magnitude of a scaled reward; larger rewards are clipped."""
 MIN_NOISE, MAX_NOISE = 0.01, 10.0
 """Bounds of a known noise, in standard deviations of the rewards."""
 
@@ -48,7 +48,10 @@ class Situation:
 
 
 def known_noise(content: Floats) -> Floats:
-    """Return the known noise in tokens (..., 10), for scaled rewards; NaN if it is unknown."""
+    """Return the noise standard deviations in tokens of shape (..., 10); NaN if unknown.
+
+    The standard deviations refer to scaled rewards.
+    """
     noise = np.exp(_NOISE_UNIT * content[..., _LOG_NOISE])
     found: Floats = np.where(content[..., _NOISE_KNOWN] > 0.0, noise, np.float32(np.nan))
     return found
@@ -60,7 +63,7 @@ def with_reward(content: Floats, reward: float, *, warm: bool, count: int) -> Fl
     Args:
         content: Content of a token without a reward.
         reward: Scaled reward of the decision.
-        warm: True for decisions of another policy before the start.
+        warm: True if the decision is part of the warm start.
         count: Number of earlier decisions.
     """
     found = with_count(content, count)

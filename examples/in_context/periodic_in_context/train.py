@@ -4,7 +4,7 @@
 
 Training uses one thread, and the seed determines all random numbers, so that the same versions on
 the same kind of machine create the same file. Worlds of ``periodic_envs`` are not used. The last
-seventh of the steps concentrates on worlds that are slow to learn: those with many arms, and with
+seventh of the steps concentrates on worlds that are slow to learn: worlds with many arms, and with
 noise as large as the differences in mean rewards. The current weights are written to FILE every two
 minutes, so that a training run that is stopped leaves usable weights.
 """
@@ -179,7 +179,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Train the network, print the progress, and write the weights."""
     parser = ArgumentParser(description="Train the network of in-context-ucb on its prior.")
     parser.add_argument("--out", type=Path, required=True, help="File to write (.safetensors).")
-    parser.add_argument("--steps", type=int, default=STEPS, help=f"Batches of {LIVES} episodes.")
+    parser.add_argument(
+        "--steps", type=int, default=STEPS, help=f"Number of batches of {LIVES} episodes."
+    )
     parser.add_argument("--seed", type=int, default=0, help="Seed of all random numbers.")
     options = parser.parse_args(arguments)
     try:
@@ -196,7 +198,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _check_out(out: Path) -> None:
-    """Raise an error before the training if the weights cannot be written to a file."""
+    """Raise an error before the training if ``out`` is not a valid path for the weights."""
     if out.suffix != ".safetensors":
         raise ValueError(f"--out must end in .safetensors, got {str(out)!r}")
     if not out.parent.is_dir():

@@ -32,7 +32,7 @@ from periodic_in_context.weights import Weights
 
 EPOCHS, LIVES, LEARNING_RATE = 8, 8, 3e-4
 QUESTIONS = 160
-"""Maximum number of rewards of an episode that are predicted in one step."""
+"""Maximum number of rewards of an episode that are predicted in one gradient step."""
 HELD_OUT = 4
 """One in HELD_OUT episodes is held out."""
 FIRST_NOISE = 0.3
@@ -80,7 +80,7 @@ def tune(
 def _lives(
     problem: Problem, envs: VectorEnv[Any, Any, Any], steps: int, rng: Rng, make: Maker
 ) -> Iterator[Life]:
-    """Yield episodes of agents in all copies, with as many steps as horizon and budget allow."""
+    """Yield episodes in all copies, with as many steps as the horizon and ``steps`` allow."""
     rounds, copies = steps // envs.num_envs, envs.num_envs
     length = min(problem.horizon or rounds, rounds)
     observations, _ = envs.reset()
@@ -132,7 +132,11 @@ def _held_out_loss(model: Model, noise: Tensor, batches: list[Batch]) -> float:
 
 
 def _loss(model: Model, noise: Tensor, batch: Batch) -> Tensor:
-    """Return the negative log-likelihood of the rewards; a known noise is read from the tokens."""
+    """Return the negative log-likelihood of the rewards in a batch, up to a constant.
+
+    If the noise is known, its standard deviation is read from the tokens; otherwise, ``noise`` is
+    the logarithm of the standard deviation.
+    """
     mean, log_deviation = model(batch)
     known = torch.from_numpy(known_noise(batch.content[:, :1]))
     noise = torch.where(known.isnan(), torch.exp(noise), known)

@@ -79,7 +79,8 @@ def _arrays(data: bytes, path: Path) -> Weights:
     for name, array in found.items():
         if array.dtype != np.float32 or not np.isfinite(array).all():
             raise WeightsError(
-                f"the weights {str(path)!r} must be finite float32 numbers, but {name!r} has others"
+                f"the weights {str(path)!r} must be finite float32 numbers, but the array {name!r} "
+                "contains other values"
             )
         array.setflags(write=False)
     return found

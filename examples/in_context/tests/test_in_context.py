@@ -290,7 +290,7 @@ def test_weights_that_are_not_as_said_are_refused(tmp_path: Path) -> None:
     for bad, message in (
         (
             {"a": np.array([np.nan])},
-            "must be finite float32 numbers, but 'a' has others",
+            "must be finite float32 numbers, but the array 'a' contains other values",
         ),
         ({"a": np.zeros(MAX_BYTES)}, "are larger than"),
     ):

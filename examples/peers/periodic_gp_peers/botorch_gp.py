@@ -16,7 +16,9 @@ the previous fit."""
 
 
 class BoTorchGPUCB(Peer):
-    """GP-UCB of BoTorch: SingleTaskGP with a squared exponential of arms times periodic kernels.
+    """GP-UCB of BoTorch: SingleTaskGP with a kernel over arms times a kernel for each season.
+
+    The kernel over arms is a squared exponential; the kernels of the seasons are periodic.
 
     Args:
         beta: Argument of ``UpperConfidenceBound``: the square of the width of the bound in
@@ -32,7 +34,7 @@ class BoTorchGPUCB(Peer):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Import the library and start without a model and without rewards."""
+        """Import the library, and create the kernel and an empty list of rewards."""
         self._torch, self._models = self.library("torch"), self.library("botorch.models")
         self._acquisition = self.library("botorch.acquisition")
         self._arms, self._history, self._rewards = self.arm_features(), [], []

@@ -46,7 +46,7 @@ class LightGBMThompson(Peer):
         super().__init__(problem, rng, **common)
 
     def start(self) -> None:
-        """Import the library and start without trees and without rewards."""
+        """Import the library, and create empty lists of rewards and models."""
         self._lightgbm = self.library("lightgbm")
         self._arms, self._history, self._rewards = self.arm_features(), [], []
         self._models: list[Any] = []

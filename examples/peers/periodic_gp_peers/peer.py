@@ -80,7 +80,7 @@ class Peer:
             self.update(observation, action, reward)
 
     def start(self) -> None:
-        """Import the library and create the models; the base class has set all its attributes."""
+        """Import the library and create the models; called when all other attributes are set."""
         raise NotImplementedError
 
     def choose(self, t: float) -> int:

@@ -1,4 +1,4 @@
-"""Air-quality data of Madrid: the portal's files, the imported years, the simulator.
+"""Air-quality data of Madrid: the portal's files, the imported years, and the simulator.
 
 This package is internal: use the worlds and ``periodic-gp data`` instead.
 """

@@ -119,8 +119,8 @@ def load_window(
 ) -> tuple[tuple[int, ...], Array]:
     """Return the measurements of one magnitude on whole days.
 
-    If ``stations`` is None, these are all stations that have measurements of this magnitude in the
-    years of the window.
+    If ``stations`` is None, the result contains all stations with measurements of this magnitude in
+    the years of the window.
 
     Returns:
         Numbers of the stations, and their measurements, shape (hours, stations). Hour 0 is 00:00 of
@@ -160,7 +160,7 @@ def load_window(
                 f"of the window {window}: choose from the stations "
                 f"{', '.join(map(str, measured))}",
             )
-    # The portal has at most two decimals: rounding removes the errors of single precision.
+    # The values have at most two decimals: rounding removes the errors of single precision.
     return chosen, values[:, [list(STATIONS).index(s) for s in chosen]].round(3)
 
 
@@ -177,9 +177,9 @@ def _hours(year: int, magnitude: int) -> Array:
 def add(year: int, parts: Sequence[Readings], imports: list[dict[str, Any]]) -> YearEntry:
     """Add readings to a year, and write its file atomically.
 
-    Later readings of an hour replace earlier readings. Missing values replace nothing, and readings
-    in the coarse format fill only hours without a value. The order of csv and txt files therefore
-    does not matter.
+    Later readings of an hour replace earlier readings, but missing values replace nothing. Readings
+    from txt files, which are less precise, fill only hours without a value. The order of csv and
+    txt files therefore does not matter.
 
     Args:
         year: Calendar year.
@@ -278,11 +278,14 @@ def _read(year: int, magnitudes: Sequence[int] | None) -> tuple[YearEntry, dict[
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
-                raise ValueError(f"the file has more than {MAX_BYTES >> 20} MiB when unpacked")
+                raise ValueError(f"its unpacked size exceeds the limit, {MAX_BYTES >> 20} MiB")
         with np.load(path, allow_pickle=False) as arrays:
             about = json.loads(bytes(arrays["about"]))
             if about.pop("format") != FORMAT or about["year"] != year:
-                raise ValueError(f"expected the format {FORMAT!r} and the year {year}")
+                raise ValueError(
+                    f"expected the format {FORMAT!r} and the year {year}, got a different format, "
+                    f"or the year {about.get('year')!r}"
+                )
             entry = YearEntry(**{**about, **{k: tuple(about[k]) for k in _TUPLES}})
             wanted = [m for m in entry.magnitudes if magnitudes is None or m in magnitudes]
             tables = {m: arrays[f"magnitude_{m}"] for m in wanted}

@@ -31,7 +31,7 @@ OnBytes = Callable[[int, int | None], object]
 
 
 def addresses() -> dict[int, str]:
-    """Return the address of the zip file for each year."""
+    """Return the URL of the zip file for each year."""
     text = resources.files("periodic_envs.data.madrid").joinpath("sources.toml").read_text("utf-8")
     years = tomllib.loads(text)["madrid"]["years"]
     return {int(year): address for year, address in years.items()}
@@ -47,7 +47,7 @@ def download_year(
 
     Args:
         year: Year to download.
-        address: Address of the zip file; None for the address in ``sources.toml``.
+        address: URL of the zip file; None for the URL in ``sources.toml``.
         on_bytes: Callback that receives the number of bytes so far, and the total number of bytes
             or None if it is unknown.
 
@@ -59,14 +59,14 @@ def download_year(
         if year not in known:
             raise DataError(
                 "unknown-year",
-                f"no address is known for {year}, only for {min(known)} to {max(known)}: pass the "
-                "address with --url",
+                f"no download URL is known for {year}, only for {min(known)} to {max(known)}: pass "
+                "the URL of the zip file with --url",
             )
         address = known[year]
     if urllib.parse.urlsplit(address).scheme not in ("http", "https") or not address.isascii():
         raise DataError(
             "invalid-address",
-            f"the address must be ASCII text that starts with https:// or http://, got {address!r}",
+            f"the URL must be ASCII text that starts with https:// or http://, got {address!r}",
         )
     with tempfile.TemporaryDirectory() as folder:
         zipped = Path(folder) / f"madrid-{year}.zip"

@@ -90,7 +90,7 @@ def import_paths(
         paths: Files, zip files and folders.
         on_start: Callback that receives the number of files.
         on_file: Callback that receives each file before it is read.
-        origin: Address from which the files were downloaded; it is stored with each file.
+        origin: URL from which the files were downloaded; it is stored with each file.
         must_have: Year that the files must contain.
     """
     sources = [source for path in paths for source in _find_sources(path)]
@@ -117,7 +117,8 @@ def import_paths(
     if must_have is not None and must_have not in years:
         raise DataError(
             "wrong-year",
-            f"the files contain {', '.join(map(str, years))}, but not the year {must_have}",
+            f"the files contain measurements of {', '.join(map(str, years))}, but not of "
+            f"{must_have}",
         )
     added = []
     with cache.lock():  # another process may be importing a different month of the same year

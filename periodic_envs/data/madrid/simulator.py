@@ -6,8 +6,8 @@ Each measurement is rounded to whole ug/m3 and is at least 1. It is a transform 
     level[t, s] = mean[t, s] + amplitude[t] loading[t, s] weather[t] + spread[t, s] residual[t, s]
 
 For low values the level is close to log NO, and for the highest values it is proportional to NO. If
-log NO were Gaussian with the correct share of ones, there would be far too many values of 500 ug/m3
-and above.
+log NO were Gaussian with the correct share of values of 1, there would be far too many values of
+500 ug/m3 and above.
 
 Mean, amplitude, loading and spread depend on the hour of the day, the month and the weekday. The
 weather (one series for the city) and the residuals (one series for each station, correlated between
@@ -49,7 +49,7 @@ def no_of_level(level: Array, saturation: Array) -> Array:
 def part_autocorrelation(
     lag_hours: NDArray[np.int_] | int, *, memory_hours: Array, cycles_per_day: Array
 ) -> Array:
-    """Return the autocorrelation of each part of weather and residuals; parts are the last axis."""
+    """Return the autocorrelation of each part of weather and residuals, shape (..., part)."""
     lag = np.abs(np.asarray(lag_hours))[..., None]
     wave = np.cos(2.0 * np.pi * cycles_per_day * lag / HOURS_PER_DAY)
     return np.asarray(np.exp(-lag / memory_hours) * wave)
@@ -57,10 +57,10 @@ def part_autocorrelation(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MadridSimulator:
-    """Simulator of NO with its parameters.
+    """Simulator of hourly nitric oxide (NO) concentrations, defined by its parameters.
 
-    The axes of the arrays have the lengths 12 (month), 7 (weekday), 24 (hour), and the numbers of
-    stations and parts.
+    The weather and the residuals are sums of parts with different memories. The axes of the arrays
+    have the lengths 12 (month), 7 (weekday), 24 (hour), and the numbers of stations and parts.
 
     Attributes:
         stations: Station numbers, ascending, in the order of all station axes.
@@ -70,12 +70,14 @@ class MadridSimulator:
         month_profile: Offset of a month at all stations, shape (month, hour).
         station_month: Offset of a month at one station, shape (month, station).
         weekday_profile: Offset of a weekday, Monday first, shape (weekday, hour).
-        weather_amplitude: Standard deviation of the city's mean level, shape (month, hour).
-        weather_loading: Factor of the city's weather at a station, shape (hour, station).
+        weather_amplitude: Standard deviation of the stations' average level around its expected
+            value, shape (month, hour).
+        weather_loading: Factor by which the city's weather is multiplied in the level of a station,
+            shape (hour, station).
         residual_spread: Standard deviation of the residual of a station, shape (hour, station).
-        residual_month: Factor on ``residual_spread``, shape (month, hour).
-        memory_hours: Time after which a part of weather and residuals has decayed to 1/e, shape
-            (part,).
+        residual_month: Factor by which ``residual_spread`` is multiplied, shape (month, hour).
+        memory_hours: Time in hours after which the envelope of a part's autocorrelation has decayed
+            to 1/e, shape (part,).
         cycles_per_day: Number of cycles per day of a part, shape (part,); 0 for a part that decays
             without cycles.
         weather_share: Variance of each part of the weather, shape (month, part); sums to 1 over the
@@ -149,7 +151,7 @@ class MadridSimulator:
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 (draws share the result of the only simulator)
     def calendar(self, start: datetime.date, days: int) -> Calendar:
-        """Return the means and spreads of all hours of ``days`` days, beginning with ``start``."""
+        """Return the calendar of ``days`` days, beginning with the day ``start``."""
         dates = [start + datetime.timedelta(days=day) for day in range(days)]
         month = np.repeat([date.month - 1 for date in dates], HOURS_PER_DAY)
         weekday = np.repeat([date.weekday() for date in dates], HOURS_PER_DAY)
@@ -174,7 +176,7 @@ class MadridSimulator:
 
         Args:
             rngs: Generators of all random numbers, one for each draw.
-            calendar: Means and spreads of consecutive hours.
+            calendar: Means and standard deviations of consecutive hours.
             first_days: First day of each draw, as a number of days since the calendar begins.
             days: Number of days in each draw.
 
@@ -231,7 +233,10 @@ class MadridSimulator:
 
     @functools.cached_property
     def _mixing(self) -> Array:
-        """Symmetric square roots of the covariances, which are unique, unlike eigenvectors."""
+        """Symmetric square root of each ``residual_covariance``, shape (part, station, station).
+
+        Symmetric square roots are unique, unlike eigenvectors.
+        """
         values, vectors = np.linalg.eigh(self.residual_covariance)
         scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
         return np.asarray(scaled @ np.swapaxes(vectors, 1, 2))
@@ -239,11 +244,14 @@ class MadridSimulator:
 
 @dataclass(frozen=True)
 class Calendar:
-    """Means and spreads of consecutive hours, given their hour of day, month and weekday.
+    """Means and standard deviations of the levels in consecutive hours.
+
+    These values depend on the hour of the day, the month and the weekday.
 
     Attributes:
         mean: Mean level, shape (hour, station).
-        loading: Factor of the city's weather in the level, shape (hour, station).
+        loading: Factor by which the city's weather is multiplied in the level, shape
+            (hour, station).
         spread: Standard deviation of the residual of a station, shape (hour, station).
         weather_share: Standard deviation of each part of the weather, shape (hour, part).
     """

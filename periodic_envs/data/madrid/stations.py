@@ -105,7 +105,7 @@ def magnitude_number(magnitude: Any) -> int:
 
 
 def coordinates_km(numbers: Sequence[int]) -> Array:
-    """Return the coordinates of stations, in km east and north of the centre, shape (n, 2)."""
+    """Return coordinates (n, 2) of stations, in km east and north of the mean of all stations."""
     degrees = np.array([(s.longitude, s.latitude) for s in STATIONS.values()])
     centre = degrees.mean(0)
     # A degree of longitude is shorter by the cosine of the latitude.
