@@ -56,7 +56,10 @@ _finder = _SourceFinder()
 
 
 def import_from_source(name: str) -> ModuleType:
-    """Import a module from source, and from then on all modules of its package."""
+    """Import a module from source.
+
+    Later imports of modules in the same top-level package also use the source.
+    """
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
     _finder.packages.add(name.partition(".")[0])

@@ -1,7 +1,8 @@
 """Conversion of objects to JSON nodes and arrays, and restoration from untrusted files.
 
 A *node* is ``[kind, content, ...]``. It refers to other nodes by their numbers, so that shared
-objects and arrays with shared memory stay shared, and a loaded agent continues bit for bit.
+objects and arrays with shared memory stay shared, and a loaded agent continues exactly from its
+saved state.
 
 Restoring runs no constructor or method of the classes that a file names, and imports nothing. It
 creates empty objects and sets their attributes. Their classes must already be imported, from a

@@ -77,7 +77,7 @@ class TaskRuns(TableRuns):
         return {agent: common_runs(by_run, [agent])[0] for agent in rows if agent in by_run}
 
     def common(self, agent: str, other: str) -> Array:
-        """Return the regrets of two rows on their common finished runs, shape (2, runs)."""
+        """Return the regrets of two rows on the seeds that both have finished, shape (2, runs)."""
         return common_runs(self.results.by_task[self.task], [agent, other])
 
     @cached_property
@@ -90,7 +90,10 @@ class TaskRuns(TableRuns):
 
     @cached_property
     def differences(self) -> dict[str, PairedDifference]:
-        """Regret of each row minus that of the baseline; rows without common runs are omitted."""
+        """Regret of each row minus that of the baseline, on the seeds that both have finished.
+
+        Rows that have no finished seeds in common with the baseline are omitted.
+        """
         if self.baseline not in self.regrets:
             return {}
         pairs = {a: self.common(a, self.baseline) for a in self.regrets if a != self.baseline}
@@ -260,7 +263,7 @@ def simulated_tasks(results: Results) -> list[str]:
 def _normalised(runs: TaskRuns, agent: str) -> Interval:
     """Return the mean regret with its interval, relative to the regret of choosing at random."""
     # The agent may have fewer finished runs than the reference for choosing at random, whose regret
-    # is therefore averaged only over the common runs.
+    # is therefore averaged only over the seeds that both have finished.
     own, uniform = runs.common(agent, UNIFORM) if UNIFORM in runs.regrets else np.zeros((2, 0))
     if not own.size:
         return Interval(math.nan, math.nan, math.nan)
@@ -350,7 +353,8 @@ COLUMNS: list[Column] = [
     Column(
         "difference",
         "Minus {baseline}",
-        "Regret minus the regret of the baseline on common runs, with its 95 % interval",
+        "Regret minus the regret of the baseline on the seeds that both have finished, with its "
+        "95 % interval",
         digits=1,
         interval=True,
         task=lambda runs, agent: runs.differences.get(agent),

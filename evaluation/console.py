@@ -85,7 +85,10 @@ class Reporter:
             self._log()
 
     def __call__(self, progress: Progress) -> None:
-        """Report progress, unless the last report is more recent than ``SECONDS_BETWEEN``."""
+        """Report progress, unless the time since the last report is less than the minimum interval.
+
+        ``SECONDS_BETWEEN`` contains the minimum intervals for a log and for a screen.
+        """
         if self._first is None:
             self._first = progress.done
         self._line, now = self._text(progress), time.monotonic()

@@ -51,7 +51,7 @@ def colour_of(look: int) -> str:
 
 
 def dashes_of(look: int) -> str:
-    """Return the dashes of a style index, one of ``DASHES``."""
+    """Return the dash style of a style index, one of the names in ``DASHES``."""
     return DASHES[look // len(COLOURS) % len(DASHES)]
 
 
@@ -333,8 +333,8 @@ def profiles(results: Results) -> Figure:
     if not bands:
         raise NothingToDrawError(
             "incomplete-runs",
-            "cannot draw profiles, because no agent has finished a run in every task: select tasks "
-            "with envs=[...], or with --envs on the command line",
+            "cannot draw profiles, because no agent has finished at least one run in each task: "
+            "select tasks with envs=[...], or with --envs on the command line",
         )
     return profile_figure(bands, thresholds, agents=_labels(results))
 

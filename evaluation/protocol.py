@@ -124,7 +124,8 @@ class Protocol:
                 raise ProtocolError(
                     "reserved-seeds",
                     f"seeds must be less than {TRAINING_SEED:,} if an agent has training_steps, "
-                    f"got {max(self.seeds):,}: this seed is reserved for training",
+                    f"got {max(self.seeds):,}: seeds from {TRAINING_SEED:,} on are reserved "
+                    "for training",
                 )
             if agent.label in (*REFERENCE_ROWS, REFERENCES):
                 raise ProtocolError(

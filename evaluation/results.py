@@ -72,8 +72,8 @@ class Scores:
         agents: Labels of the agents, in the order of the protocol.
         tasks: Tasks with scores. Scores of a task are defined if the regret of choosing at random
             is positive in all runs.
-        values: Scores on the common runs of all agents, shape (agents, runs, tasks). The number of
-            runs is the same for every task.
+        values: Scores on the worlds and seeds that all agents have finished, shape (agents, runs,
+            tasks). The number of runs is the same for every task.
     """
 
     agents: list[str]
@@ -104,7 +104,7 @@ def scores_of(regrets: Mapping[str, Regrets], agents: Sequence[str]) -> Scores:
 
 
 def common_runs(regrets: Regrets, agents: Sequence[str]) -> Array:
-    """Return the regrets of agents on their common finished runs, shape (agents, runs)."""
+    """Return the regrets of agents on the seeds that all have finished, shape (agents, runs)."""
     runs = sorted(set.intersection(*(set(regrets[agent]) for agent in agents)))
     return np.array([[regrets[agent][run] for run in runs] for agent in agents])
 
@@ -441,7 +441,9 @@ class Results:
     def compare(
         self, agent: str, other: str | None = None, *, track: str = "online"
     ) -> ResultsTable:
-        """Return differences of regret on common runs, with 95 % intervals and p-values.
+        """Return differences of regret, with 95 % intervals and p-values.
+
+        Only the worlds and seeds that both agents have finished are compared.
 
         ``compare("gp-ucb")`` compares every agent of a track with GP-UCB. The p-values are
         corrected for the number of agents. ``compare("ppo, trained", "gp-ucb")`` returns the regret

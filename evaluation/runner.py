@@ -86,7 +86,8 @@ def run(
         dask: Address of a Dask scheduler, ``tcp://host:port``, or "local" for a Dask cluster on
             this machine. The cluster then replaces the worker processes.
         retry_failed: Repeat runs that failed before.
-        isolation: "none" for agents in the process of the world, or "sandbox" for untrusted agents.
+        isolation: "none" for agents in the same process as the world, or "sandbox" for untrusted
+            agents.
             With a sandbox, Python is started for every run, and a step takes about 0.1 ms longer.
         references: Compute the reference rows (oracle, best fixed action, ...).
         on_progress: Function that is called with the progress at the start and after every run. By

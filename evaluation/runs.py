@@ -50,7 +50,7 @@ class Run:
         learned: Packed record of the training run, once the record is available; otherwise None.
         agent_seed: Separate seed of the agent, which does not reveal the seed of the world; None
             to use ``seed``.
-        isolation: "sandbox", or "none" for an agent in the process of the world.
+        isolation: "sandbox", or "none" for an agent in the same process as the world.
         horizon: Number of steps, or None if unknown.
     """
 

@@ -160,8 +160,9 @@ class SandboxedAgent:
                     return action
                 case ["action", _, str()]:
                     raise AgentFailedError(
-                        "the agent's process sent an answer without the token of the request: each "
-                        "answer must be sent after its request"
+                        "the agent's process sent an answer without the token of the current "
+                        "request: an answer must repeat the token of its request, and must not be "
+                        "sent before the request is received"
                     )
                 case ["error", str(reason)]:
                     # A reason with a forged prefix would count as a failure of the sandbox.

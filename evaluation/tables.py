@@ -221,9 +221,10 @@ def _overall_note(runs: AllTasks) -> str:
 
 
 def pair_table(results: Results, first: str, second: str) -> Table:
-    """Return the regret of ``first`` minus that of ``second`` on common runs, one row per task.
+    """Return the regret of ``first`` minus that of ``second``, one row per task.
 
-    The two agents may belong to different tracks.
+    Only the worlds and seeds that both have finished are compared. The two agents may belong to
+    different tracks.
     """
     columns = {c.key: c for c in COLUMNS if c.key in ("runs", "difference", "p_value")}
     rows: list[dict[str, Any]] = []

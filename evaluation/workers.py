@@ -336,5 +336,5 @@ def _columns(run: Run) -> dict[str, Any]:
 
 
 def over_time(run: Run) -> str:
-    """Return the reason of the failure of a run that exceeded its time limit."""
+    """Return the failure message for a run that exceeded its time limit."""
     return f"the run took more than {run.limits.seconds:g} seconds, its time limit"

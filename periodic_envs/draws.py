@@ -29,7 +29,8 @@ class Draws:
 
     Attributes:
         tables: Mean rewards, shape (n, rows, actions).
-        rows: Table row of each time, shape (T,) if all copies share the rows, otherwise (n, T).
+        rows: Index of the table row of each time, shape (T,) if all copies share the rows,
+            otherwise (n, T).
         periods: Length of the season of each copy, shape (n,).
         contexts: Contexts before each step and after the last step, shape (n, horizon + 1, c), or
             None.
@@ -66,7 +67,7 @@ class Draws:
         return np.arange(len(self))
 
     def _row(self, t: int) -> Any:
-        """Return the table row at time t: one number for all copies, or an array of shape (n,)."""
+        """Return the index of the table row at time t: one for all copies, or an array (n,)."""
         return self.rows[:, t] if self.rows.ndim == 2 else self.rows[t]
 
     def _entries(self, t: int) -> Array:

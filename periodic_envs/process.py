@@ -145,7 +145,7 @@ class TabularProcess(RewardProcess):
     """Reward process that is stored in a table; row ``rows[t]`` describes time t.
 
     Attributes:
-        rows: Table row of each time t = 0, 1, ..., shape (first_step + horizon,).
+        rows: Index of the table row of each time t = 0, 1, ..., shape (first_step + horizon,).
         period: Length of the season whose phase is observed, in steps.
         contexts: Contexts that are observed before each step and after the last step, shape
             (horizon + 1, c), or None.

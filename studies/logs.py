@@ -118,7 +118,11 @@ class Score:
 
 
 def score(parts: Sequence[Array]) -> Score:
-    """Return the score for the errors in all parts, each an array of shape (logs, 3)."""
+    """Return the score of an estimator from arrays of shape (logs, 3).
+
+    The columns are the estimate, the lower bound and the upper bound, each minus the truth. The row
+    of a log that does not support the estimate is NaN.
+    """
     every = np.concatenate(parts)
     told = every[~np.isnan(every[:, 0])]
     n = len(told)

@@ -79,8 +79,8 @@ def phase_gains(covariance: ArrayLike, phases: ArrayLike, *, noise_variance: flo
 
     By Lemma 1, the sum of these gains is at least I(y; f). The sum is equal to I(y; f) if and only
     if rewards of different phases are independent. Rewards of the same phase need not be
-    independent, although the paper's remark requires this. ``phases`` has a whole number for each
-    row; the result has one gain for each distinct number, in increasing order.
+    independent, although the paper's remark on equality requires this. ``phases`` has a whole
+    number for each row; the result has one gain for each distinct number, in increasing order.
     """
     noise_variance = checks.positive("noise_variance", noise_variance)
     covariance, phases = _covariance("covariance", covariance), np.asarray(phases)

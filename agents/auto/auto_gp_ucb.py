@@ -207,7 +207,7 @@ class AutoGPUCB(Saveable):
         return True
 
     def _build(self) -> None:
-        """Build a belief from all stored observations, and use it for choices."""
+        """Build a belief from all stored observations, and use this belief for later choices."""
         self._next = self._builder.next_build(self._count)
         self._adopt(self._builder.build(self.history))
 

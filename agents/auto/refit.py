@@ -47,7 +47,7 @@ class Refit:
 
 
 class Grams:
-    """Cache for the covariances of observations under single terms with variance 1."""
+    """Cache of covariance matrices of the observations, one for each term, with variance 1."""
 
     def __init__(self, actions: Actions, history: History) -> None:
         self._points, self._t = actions.points(history.action), history.t
@@ -72,7 +72,7 @@ def refit(
 
     Args:
         kernel: Template, the kernel at theta = 0.
-        grams: Covariances of the observations under single terms.
+        grams: Covariance matrices of the observations, one for each term.
         y: Rewards on the scale of the kernel.
         noise_variance: Noise variance of the template.
         move: Fit the variances; if false, only the evidence of the template is computed.

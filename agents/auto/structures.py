@@ -6,8 +6,8 @@ If the scale of the rewards is known, the structures are, with A the kernel on t
 
 If the scale is unknown, much of the variation may be common to all actions (for example, the effect
 of the weather or of the hour). Common variation does not change which action is best, but makes the
-differences between actions harder to see. Every part is therefore included twice, per action and in
-common:
+differences between actions harder to see. Every part is therefore included twice, once
+multiplied by A and once without A (common to all actions):
 
     u  +  v A  +  sum_s (v_s A x S_s + u_s S_s)  +  v_P A x Decay  +  u_P Decay,
 

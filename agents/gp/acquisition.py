@@ -230,7 +230,10 @@ class UCB:
         return peaks[self._first(values[peaks])] if len(peaks) > 1 else peaks
 
     def _between(self, beta: float, known: Prediction, values: Array, peaks: Integers) -> Array:
-        """Return the point near the peaks with the highest bound, interpolated from the grid."""
+        """Return the point with the highest bound.
+
+        Around each peak of the grid, the bound is interpolated.
+        """
         last, root_beta = len(values) - 1, math.sqrt(beta)
         top = float(values[peaks[0]])
         least = top - 2.0 * TIE * max(1.0, abs(top))

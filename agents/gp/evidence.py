@@ -94,7 +94,7 @@ def free_parameters(kernel: Kernel, fixed: Collection[str] = ()) -> list[Paramet
 
 
 def get(kernel: Kernel, parameters: Collection[Parameter]) -> Array:
-    """Return the values of hyper-parameters of a kernel, shape (p,)."""
+    """Return the values of the given hyper-parameters of a kernel, shape (p,)."""
     return np.array([_value(kernel.terms[p.term], p) for p in parameters])
 
 

@@ -125,7 +125,7 @@ class Search:
         return self.spread == math.inf and rescalable
 
     def _search(self, fit_mean: bool, fit_scale: bool) -> tuple[Objective, Array]:
-        """Return a model and its best theta.
+        """Return the model for ``fit_mean`` and ``fit_scale``, and its best theta.
 
         If the mean is fitted, the best theta with mean 0 is an additional starting point.
         """

@@ -59,7 +59,7 @@ def submit_agent(
     out: Annotated[Path, typer.Option(help="Folder to create for the bundle.")] = Path(
         "submission"
     ),
-    name: Annotated[str | None, typer.Option(help="Name of the agent in the leaderboard.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the agent on the leaderboard.")] = None,
     author: Annotated[
         list[str] | None, typer.Option(help="Name of an author. May be repeated.")
     ] = None,

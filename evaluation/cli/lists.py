@@ -149,7 +149,10 @@ def list_protocols(
         try:
             listed = Protocol.load(known)
         except MissingPackageError as error:  # the other protocols still work
-            say(f"{known:<16}not available; to install its agents: {error.install}")
+            say(
+                f"{known:<16}not available, because a package is missing; to install it: "
+                f"{error.install}"
+            )
             continue
         pairs = sum(a.takes_part(e.label) for e in listed.envs for a in listed.agents)
         say(

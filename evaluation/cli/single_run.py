@@ -36,7 +36,10 @@ def play_one(
     ] = 0,
     picture: Annotated[
         Path | None,
-        typer.Option(help="File for a picture of choices and regret; .gif gives an animation."),
+        typer.Option(
+            help="File for a picture of choices and regret, or for an animation if its name ends "
+            "in .gif."
+        ),
     ] = None,
 ) -> None:
     """Run one agent for one episode."""

@@ -117,13 +117,16 @@ def compare(
 ) -> None:
     """Compare two agents on common seeds: paired differences with intervals, task by task."""
     table = load(store, sweep).compare(first, second).content
-    say(f"Regret of {first} minus regret of {second} on common runs (negative: {first} is better)")
+    say(
+        f"Regret of {first} minus regret of {second} over the worlds and seeds that both have "
+        f"finished (negative: {first} is better)"
+    )
     (difference,) = [column for column in table.columns if column.interval]
     for row in table.rows:
         gap, p_value = difference.text(row), row["p_value"]
         say(f"  {row['task']}: {gap}, {row['runs']} runs, sign-flip p = {p_value:.3g}")
     if not table.rows:
-        say("  no common finished runs")
+        say("  no world and seed that both have finished")
 
 
 def plot(

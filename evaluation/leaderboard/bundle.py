@@ -58,7 +58,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     Attributes:
         protocol: Name of the protocol.
         challenge: SHA-256 of the protocol without its agents (``Protocol.challenge``).
-        label: Name of the agent in the leaderboard.
+        label: Name of the agent on the leaderboard.
         agent: Name of the agent as in ``AgentSpec``.
         settings: Settings of the agent.
         track: "online" or "pretrained".

@@ -97,7 +97,7 @@ def uniform_regrets(protocol: Protocol, seeds: Sequence[int] = ()) -> dict[tuple
 
     Args:
         protocol: Protocol with the worlds and seeds.
-        seeds: Further seeds.
+        seeds: Seeds in addition to those of the protocol.
     """
     runs = replays(replace(protocol, seeds=(*protocol.seeds, *seeds)))
     return {(run.env, run.seed): float(run.references()[UNIFORM].sum()) for run in runs}

@@ -74,7 +74,7 @@ def submit(
     """Run an agent through a protocol and write the results as a bundle.
 
     Args:
-        agent: Agent, whose label is its name in the leaderboard. Its training steps are only a
+        agent: Agent, whose label is its name on the leaderboard. Its training steps are only a
             declaration, since authors train their agents themselves.
         protocol: Protocol with the worlds and seeds; its agents are ignored.
         out: Folder of the bundle. Finished runs are stored next to this folder until the bundle is
@@ -275,8 +275,8 @@ def check_regrets(submission: Submission, protocol: Protocol) -> str:
             raise BundleError(
                 "wrong-regret",
                 f"the claimed regret in {run.env}, seed {run.seed}, is {claim.regret:.9g}, but the "
-                f"submitted actions have the regret {regret:.9g}: the actions or the claim have "
-                "been changed",
+                f"submitted actions have the regret {regret:.9g}: either the actions or the claim "
+                "was changed",
             )
     return "the submitted actions have the claimed regrets"
 
@@ -299,8 +299,9 @@ def judged_agent(manifest: Manifest, agents: Sequence[str]) -> AgentEntry:
     if manifest.source_sha256 not in codes:
         raise LeaderboardError(
             "unknown-code",
-            f"running {manifest.agent!r} requires its submitted code, unchanged: pass --agent "
-            f"file.py:{attribute}, module:{attribute} or the name of an installed agent",
+            f"no location given with --agent has the submitted code of {manifest.agent!r}, "
+            f"unchanged: pass --agent file.py:{attribute}, module:{attribute} or the name of an "
+            "installed agent",
         )
     return replace(manifest.entry, spec=AgentSpec(codes[manifest.source_sha256], manifest.settings))
 

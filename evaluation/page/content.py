@@ -47,8 +47,8 @@ NOTES = (
     f"and {least_runs(4)} runs of each world if there are four or more. Mean ranks require "
     f"{MIN_RUNS} runs of each world.",
     "All agents run in the same worlds with the same noise, so differences between agents are "
-    f"paired. The interval of a difference requires {MIN_RUNS} common runs. In a comparison over "
-    f"all worlds, it requires {MIN_RUNS} common runs of each world.",
+    f"paired. The interval of a difference requires {MIN_RUNS} seeds that both agents have "
+    f"finished. In a comparison over all worlds, it requires {MIN_RUNS} such seeds for each world.",
     "In a comparison of two agents, one of them is called better if the 95 % interval of the mean "
     "difference excludes zero. The intervals are not corrected for multiple comparisons, so some "
     "intervals exclude zero by chance.",

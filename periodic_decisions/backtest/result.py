@@ -43,7 +43,10 @@ class WindowGain(Interval):
 
     @property
     def verdict(self) -> str:
-        """Return "significant" if the interval excludes 0; "" without an interval."""
+        """Return "significant" or "not significant"; "" if there is no interval.
+
+        The gain is significant if the interval excludes 0.
+        """
         if np.isnan(self.low):
             return ""
         return "significant" if self.low > 0.0 or self.high < 0.0 else "not significant"

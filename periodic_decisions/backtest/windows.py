@@ -76,9 +76,11 @@ def plan_windows(
 ) -> WindowPlan:
     """Cut a table into adjacent windows; the last window ends with the table.
 
-    A window consists of whole repetitions of the longest season for which four windows fit into
-    the table. By default there are about eight windows, or more if eight windows would have more
-    than 1,008 steps each. The remaining steps precede the first window.
+    Unless ``steps`` is given, the length of a window is a whole multiple of one season: the longest
+    season for which the table has room for at least four windows (or for ``windows``, if given). If
+    there is no such season, the shortest season is used. By default there are about eight windows,
+    or more if eight windows would have more than 1,008 steps each. The remaining steps precede the
+    first window.
 
     Args:
         length: Number of steps of the table.

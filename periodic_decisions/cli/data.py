@@ -172,8 +172,8 @@ def check(
     schedule: Annotated[
         Path | None,
         typer.Option(
-            help="CSV file for the schedule: the arm of each slot, such as an hour of the day, and "
-            "its gain."
+            help="CSV file for the schedule. For each slot (such as an hour of the day), it "
+            "contains the arm and the gain over the best fixed arm."
         ),
     ] = None,
     time_column: TimeColumnOption = None,

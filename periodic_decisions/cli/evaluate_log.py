@@ -132,8 +132,8 @@ def evaluate_log(
 ) -> None:
     """Evaluate policies from a log of decisions that another policy made.
 
-    Policies that the log cannot evaluate are reported as an error. Without --policy, the command
-    only describes the log.
+    If a policy cannot be evaluated from the log, the command prints the other estimates and ends
+    with an error. Without --policy, the command only describes the log.
     """
     from agents import AgentSpec
     from periodic_decisions.logs.describe import describe, guess_period

@@ -168,7 +168,7 @@ class Decider:
         return Choice(choice.id, moment, self._arms[arm], mean, (low, high), known)
 
     def tell(self, choice: str, reward: float) -> None:
-        """Report the reward of a choice; a choice has only one reward.
+        """Report the reward of a choice; a second reward for the same choice raises an error.
 
         Args:
             choice: Id of the choice.

@@ -2,8 +2,8 @@
 
 With a time zone, steps follow the wall clock, so that 09:00 has the same phase of the day in summer
 and in winter. Steps are skipped when the clock is set forward, and repeated when it is set back.
-If every season is shorter than a day and does not divide a day, such as the season of the tide,
-steps follow the elapsed time instead.
+If all seasons are shorter than a day and none of them divides a day (for example, a tidal cycle of
+12.4 hours), steps are measured in elapsed time instead.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class StepClock:
     Attributes:
         step: Length of a step.
         zone: Time zone of times without an offset, or None.
-        on_the_wall: True if steps follow the wall clock of the zone, false if they follow the
+        on_the_wall: True if steps follow the wall clock of the zone, false if steps are measured in
             elapsed time.
     """
 
@@ -160,9 +160,9 @@ class StepClock:
         return [begin for begin in begins if _instant(begin) + self.step > instant][:steps]
 
     def _plain(self, moment: datetime) -> datetime:
-        """Return a moment without its time zone.
+        """Return a datetime without its time zone.
 
-        The result is in UTC if steps follow the elapsed time. Otherwise it is a wall-clock time.
+        The result is in UTC if steps are measured in elapsed time, otherwise a wall-clock time.
         """
         if self.zone is not None and not self.on_the_wall:
             moment = moment.astimezone(UTC)
@@ -260,7 +260,7 @@ class Settings:
             )
         if not (isinstance(made.explore, int | float) and 0 <= made.explore <= 1):
             raise DeciderError(
-                "out-of-range", f"explore must be a share between 0 and 1, got {made.explore!r}"
+                "out-of-range", f"explore must be a number in [0, 1], got {made.explore!r}"
             )
         check_whole("remember", made.remember, 1, MAX_REMEMBERED)
         check_whole("seed", made.seed, 0, 2**63 - 1)

@@ -222,7 +222,10 @@ class Learner:
 
     @property
     def can_be_saved(self) -> bool:
-        """Return whether the agent can be saved; otherwise loading replays past events."""
+        """Return whether the agent can be saved.
+
+        If it cannot, loading the decider replays the past events.
+        """
         return isinstance(self._agent, Saveable)
 
     def act(self, step: int) -> tuple[int, bool]:

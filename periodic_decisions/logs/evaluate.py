@@ -203,7 +203,7 @@ class OffPolicy:
         )
         raise DecisionLogError(
             "no-overlap",
-            f"the log cannot evaluate {policy.name}: in {share:.0%} of the steps, the policy "
+            f"cannot evaluate {policy.name} from the log: in {share:.0%} of the steps, the policy "
             "chooses an arm that was never logged at that phase of the season, such as "
             f"{arm!r} at {when}{hint}",
         )
@@ -238,8 +238,8 @@ def require_size(policy: str, size: float) -> None:
     if size < MIN_EFFECTIVE_SIZE:
         raise DecisionLogError(
             "too-few-rows",
-            f"the log cannot evaluate {policy}: the effective number of rows that agree with the "
-            f"policy is {size:.1f}, but at least {MIN_EFFECTIVE_SIZE:g} are needed",
+            f"cannot evaluate {policy} from the log: the effective number of rows that agree with "
+            f"the policy is {size:.1f}, but at least {MIN_EFFECTIVE_SIZE:g} are needed",
         )
 
 

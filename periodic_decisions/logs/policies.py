@@ -45,7 +45,7 @@ class FixedArm:
 
 @dataclass(frozen=True)
 class BestPerPhase:
-    """Policy that chooses the best arm of each phase, by a model fitted to all other folds.
+    """Policy that chooses the best arm of each phase, according to a model of all other folds.
 
     Cross-fitting ensures that no row influences the arm that it evaluates.
     """
@@ -54,7 +54,10 @@ class BestPerPhase:
     learned: bool = True
 
     def arms(self, log: DecisionLog, seasons: LogSeasons, models: Models) -> Integers:
-        """Return the best arm at the phase of each row, by a model fitted without this row."""
+        """Return the best arm at the phase of each row.
+
+        Each row's arm is the best arm according to a model that was fitted without that row.
+        """
         return models().best()
 
 

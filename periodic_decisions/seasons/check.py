@@ -25,10 +25,10 @@ class Check:
         period: Length of the season in steps: the requested length, or else the length of the best
             detected season. None if no length was requested and no season was detected.
         objective: "max" or "min".
-        gain: Gain from knowing the phase; None without a period, or if the data do not reach a
-            second season.
+        gain: Gain from knowing the phase; None without a period, or if the data do not extend
+            into a second season.
         slots: Phases of the season, named by the calendar; None if ``gain`` is None.
-        schedule: Arm of each slot; a single arm if knowing the phase gains nothing.
+        schedule: Arm of each slot; a single arm if knowing the phase yields no gain.
     """
 
     source: str
@@ -96,7 +96,7 @@ class Check:
         return ("cost", -1.0) if self.objective == "min" else ("reward", 1.0)
 
     def in_steps(self, period: float) -> str:
-        """Return a period as text: in steps and, if steps are lengths of time, in hours or days."""
+        """Return a period as text: in steps and, if the times are dates, in hours or days."""
         text = f"{period:,.6g} steps"
         step = self.series.step
         if isinstance(step, pd.Timedelta):
@@ -111,14 +111,14 @@ def _evidence(season: Season) -> str:
     share = f"{season.gain:.0%} of the possible gain"
     return (
         f"{word}: it explains {season.strength:.0%} of the variance in held-out seasons, its "
-        f"autocorrelation is {season.autocorrelation:.2f}, and knowing it gains "
-        f"{'nothing' if season.gain < MIN_SHARE else share}"
+        f"autocorrelation is {season.autocorrelation:.2f}, and knowing it yields "
+        f"{'no gain' if season.gain < MIN_SHARE else share}"
     )
 
 
 def _verdict(gain: PhaseGain) -> str:
     gets = f"yields {gain.share:.0%} of the possible gain"
-    gains = "gains nothing" if gain.share < MIN_SHARE else gets
+    gains = "yields no gain" if gain.share < MIN_SHARE else gets
     return f"Knowing the phase {gains} over always choosing the best arm."
 
 

@@ -167,7 +167,7 @@ def _rest_p_value(white: Array, period: float, within: list[float]) -> float:
 
 
 def _fits_into(short: float, long: float, steps: int) -> bool:
-    """Return whether the long period is a multiple of the short one, as far as the data show."""
+    """Return whether the long period is a multiple of the short one, at the data's resolution."""
     ratio = long / short
     # A record of n steps resolves a period P up to about P^2 / n.
     return abs(ratio - max(1, round(ratio))) * short < long**2 / steps
@@ -281,7 +281,11 @@ def standardise(values: Array) -> Array:
 
 
 def varying(values: Array) -> NDArray[np.bool_]:
-    """Return a mask of the arms whose values are at least half known and not a straight line."""
+    """Return a mask of the arms that can have a season.
+
+    At least half of the values of these arms are known, and the known values do not lie on a
+    straight line.
+    """
     steps = np.arange(len(values), dtype=np.float64)
     mask = np.zeros(values.shape[1], dtype=np.bool_)
     for arm, column in enumerate(values.T):
@@ -359,7 +363,7 @@ def p_value(white: Array, period: float, independent: float) -> float:
 
 
 def neighbours(n_frequencies: int) -> int:
-    """Return the number of frequencies on each side with which a frequency is compared."""
+    """Return the number of neighbours, on each side, with which a frequency's power is compared."""
     return int(np.clip(n_frequencies // 16, 3, 12))
 
 

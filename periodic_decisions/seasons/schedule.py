@@ -119,7 +119,7 @@ def best_slots(
 ) -> tuple[Slots, PhaseGain | None]:
     """Return the division into slots that has the largest gain in held-out seasons, and this gain.
 
-    The gain is None if the data do not reach a second season.
+    The gain is None if the data do not extend into a second season.
     """
     measured = [(slots, measure_gain(rewards, period, slots)) for slots in choices]
     return max(measured, key=lambda pair: 0.0 if pair[1] is None else pair[1].signed_share)
@@ -330,8 +330,9 @@ def _choose(
     """Choose one arm for each pool of slots.
 
     Returns:
-        The best arm of each slot over all seasons, shape (slots,). The mean reward in each season
-        of the arm that is best in the other seasons, shape (seasons, slots).
+        A tuple ``(arms, rewards)``: the best arm of each slot over all seasons, shape (slots,),
+        and, for each season and slot, the mean reward of the arm that is best in the other seasons,
+        shape (seasons, slots).
     """
     all_sums, all_counts = np.zeros((2, len(sums), int(pools.max()) + 1, sums.shape[2]))
     for slot, pool in enumerate(pools):

@@ -1,4 +1,4 @@
-"""Parsing of numbers and times, with words for missing values such as -999 or "closed".
+"""Parsing of numbers and times, including markers of missing values, such as -999 or "closed".
 
 Times may be written in ISO 8601, as dates with the day or the month first, as Unix times, or as
 plain numbers. Local times stay local, so that 09:00 has the same phase in summer and in winter.

@@ -53,7 +53,7 @@ class RawTable:
         return f"{where} of {self.source}"
 
     def without(self, names: Sequence[str | None]) -> RawTable:
-        """Return the table without some columns."""
+        """Return the table without the named columns."""
         columns = {name: column for name, column in self.columns.items() if name not in names}
         return replace(self, columns=columns)
 

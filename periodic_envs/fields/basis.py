@@ -193,9 +193,9 @@ def random_frequencies(
     """Return a feature map of ``count`` random frequencies for an SE or Matern kernel.
 
     With ``nu=None``, the kernel is the SE kernel. The features are the random features of
-    [@rahimi2007random]. The covariance equals the kernel on average over the frequencies. For given
-    frequencies the covariance differs from the kernel by about 10 %, so draws are only
-    approximately Gaussian.
+    [@rahimi2007random]. The covariance, averaged over the random frequencies, equals the
+    kernel. For given frequencies the covariance differs from the kernel by about 10 %, so draws are
+    only approximately Gaussian.
     """
     omega = rng.standard_normal((count, dim)) / length_scale
     if nu is not None:

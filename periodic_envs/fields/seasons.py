@@ -71,7 +71,10 @@ def unit_waves(times: NDArray[Any], periods: Array, top: int) -> Array:
 
 
 def season_rows(count: int, period: float, length_scale: float) -> Array:
-    """Return the features of times 0 .. count - 1; short tables are cached for all seeds."""
+    """Return the features of times 0 .. count - 1.
+
+    Short tables are cached and shared by all seeds.
+    """
     if count <= MAX_KEPT_ROWS:
         return _kept_season(count, period, length_scale)
     return season_features(np.arange(count), period, length_scale)

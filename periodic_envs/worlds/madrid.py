@@ -79,7 +79,8 @@ class Madrid(DataWorld):
     - ``start`` ("2018-03-03"): first day.
     - ``days`` (10): number of days, including the warm start.
     - ``warm_start_days`` (2): number of days of the warm start.
-    - ``magnitude`` ("NO"): a name such as "NO2" or "O3", or the portal's number.
+    - ``magnitude`` ("NO"): measured quantity, as a name such as "NO2" or "O3", or as the number
+      that the portal uses.
     - ``objective`` ("max"): "max" for the highest values, "min" for the cleanest air.
     - ``stations`` (None): list of the station numbers to choose from; None for all stations with
       measurements in that year.
@@ -152,7 +153,7 @@ class Madrid(DataWorld):
         return Recording(rewards, public, origin)
 
     def _simulated(self) -> MadridSim:
-        """Return the simulated world that replaces missing measurements."""
+        """Return the simulated world that is used if no measurements are imported."""
         command = GET_DATA.format(year=parse_day("start", self.start).year)
         if magnitude_number(self.magnitude) != magnitude_number("NO"):
             raise DataError(

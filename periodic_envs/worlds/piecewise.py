@@ -20,8 +20,8 @@ class Piecewise(GaussianWorld):
     ## Description
     This is the world of the literature on piecewise-stationary bandits. After each step, the
     function is replaced by an independent draw with probability ``1 / mean_segment``. The
-    observation contains the phase of a season of ``period`` steps, as a practitioner might assume,
-    but the rewards do not depend on this phase.
+    observation contains the phase of a season of ``period`` steps, because a practitioner might
+    wrongly assume such a season. The rewards do not depend on this phase.
 
     ## Action Space
     ``Box(-1, 1, (dim,), float32)``, or ``Discrete(n_actions)`` if ``n_actions`` is given.

@@ -41,9 +41,9 @@ class Replay(DataWorld):
     """Your own data: choose an arm at each recorded time, and receive its recorded value.
 
     ## Description
-    The world replays a table of rewards at regular times from beginning to end. Without ``data``,
-    the table is a synthetic example: four weeks of hourly ride requests at five places, with a
-    weekly season.
+    The world replays a table of rewards at regularly spaced times from beginning to end. Without
+    ``data``, the table is a synthetic example: four weeks of hourly ride requests at five places,
+    with a weekly season.
 
     ## Action Space
     ``Discrete(n)``: the arm, in the order of the table. The names of the arms are public, and their
@@ -68,11 +68,11 @@ class Replay(DataWorld):
     not given.
 
     ## Arguments
-    - ``data`` (None): DataFrame, or path of a comma-separated .csv file or a .parquet file as a
-      str; None for the example. The table is wide (time, and a column for each arm) or long
-      (columns time, arm, reward). The times must be regular, and numbers or text in ISO 8601. The
-      function ``periodic_decisions.tables.read_series`` reads tables in other formats, and the
-      command ``periodic-gp data check`` finds the seasons of a table.
+    - ``data`` (None): DataFrame, or path (a str) of a comma-separated .csv file or a .parquet file;
+      None for the example. The table is wide (time, and a column for each arm) or long (columns
+      time, arm, reward). The times must be regularly spaced, and must be numbers or ISO 8601
+      strings. The function ``periodic_decisions.tables.read_series`` reads tables in other formats,
+      and the command ``periodic-gp data check`` finds the seasons of a table.
     - ``period`` (168.0 for the example): length of the season in steps, or a list of lengths with
       the main season first, such as 24 or [168, 24]. This argument is required with ``data``.
     - ``objective`` ("max"): "max" for high values, "min" for low values.
@@ -148,8 +148,8 @@ class Replay(DataWorld):
         if self.warm_start >= len(window.values):
             raise DataError(
                 "too-few-steps",
-                f"warm_start must be less than the {len(window.values):,} steps of the window, got "
-                f"{self.warm_start:,}",
+                f"warm_start must be less than {len(window.values):,}, the number of steps in the "
+                f"window, got {self.warm_start:,}",
             )
         return window
 

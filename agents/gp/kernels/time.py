@@ -20,7 +20,8 @@ class Constant(TimeKernel):
     """Kernel of rewards that are constant in time (GP-UCB): c(d) = 1, times a variance.
 
     Attributes:
-        variance: Value of the kernel, which becomes the variance of the term.
+        variance: Value of the kernel at every lag. It is stored as the variance of the kernel's
+            only term.
     """
 
     variance: float = 1.0

@@ -315,6 +315,8 @@ class Incremental:
     def relevance(self, coming: Array, actions: Any = None) -> Relevance:
         """Return the relevance of each observation for predictions at the given times.
 
+        ``Relevance`` defines this measure.
+
         Args:
             coming: Times of the predictions, shape (q_t,).
             actions: Actions of the predictions, as in ``predict``.

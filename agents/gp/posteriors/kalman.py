@@ -212,7 +212,7 @@ class KalmanFilter:
     def learn(self, phi: Array, t: Array, y: Array, noise_variance: float) -> float:
         """Learn from many observations in batches, and return their log density.
 
-        The filter must not decay.
+        This method requires a kernel without decay (``decays`` is false).
 
         With the rows h of a batch in H and the Cholesky factor L of H P H^T + sigma^2 I,
         V = L^-1 [H P, H w - y] and S <- S - (L^-1 H P)^T V. This is faster than single updates,

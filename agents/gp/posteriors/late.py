@@ -1,4 +1,4 @@
-"""Late observations with decaying kernels, which are inserted by a replay.
+"""Insertion of late observations by a replay, for kernels with decay.
 
 Without decay the order of observations does not matter. With decay, the last 32 to 64 observations
 are stored with the belief before them. A late reward that is not older than this belief is treated

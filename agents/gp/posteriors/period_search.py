@@ -140,7 +140,7 @@ class PeriodSearch(Mixture):
 
     @property
     def name(self) -> str:
-        """Number of candidates, and the engine of the first candidate."""
+        """Name of the posterior, with the number of candidates and the engine of the first."""
         return self._named("period-search")
 
     @property

@@ -38,7 +38,8 @@ class AdSwitch(ArmAgent):
 
     Deviations from the paper: rewards need not lie in [0, 1]. Instead of the range of the rewards,
     B is 2 sigma, because rewards in an interval of width 2 sigma are sigma-sub-Gaussian. Both tests
-    are exact, whereas the two public implementations evaluate them only at about every tenth time.
+    are evaluated at every step and for all intervals, whereas the two public implementations
+    evaluate them only at some steps (by default every 20th or 50th step) and for some intervals.
     For (3), it is enough to store the running extremes of m -+ r, because at step s2 the interval
     [s1:s2] was the interval [s1:]. If sigma is learned, each r uses the estimate of sigma at the
     time when r was computed. If several checks of an arm are due, only the longest check is run.

@@ -50,8 +50,9 @@ class ArmAgent(Saveable):
         act: arm <- choose(t, observation)
         update: unless the reward is missing, learn(arm, reward, t)
 
-    A box is discretised to ``box_arms`` points, which are evenly spaced on a line and form a Halton
-    sequence in more dimensions. An action of another policy is treated as the point closest to it.
+    A box is discretised into ``box_arms`` points, which are evenly spaced on a line and form a
+    Halton sequence in more dimensions. An action of another policy is treated as the point closest
+    to it.
 
     ``learn`` receives rewards in their original unit. Before the call, ``self.scale`` (see
     :class:`RewardScale`) has observed the reward. The scale provides ``sigma``, ``width`` and

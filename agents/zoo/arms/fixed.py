@@ -16,7 +16,7 @@ class Fixed(ArmAgent):
         try every arm once
         then a_t <- argmax_a mean[a]
 
-    Deviations from the paper: this baseline does not come from a paper. A box is discretised to
+    Deviations from the paper: this baseline does not come from a paper. A box is discretised into
     ``box_arms`` points.
 
     Args:

@@ -43,7 +43,7 @@ class FourierPeriodUCB(ArmAgent):
     from the rewards by least squares. White noise exceeds this threshold with a probability of at
     most ``level``. Among frequencies whose responses do not differ significantly, the frequency
     that leads to the shortest period of the arm is selected. The width in stage two is half of the
-    width of ``ucb1`` in this package. A box is discretised to ``box_arms`` points.
+    width of ``ucb1`` in this package. A box is discretised into ``box_arms`` points.
 
     Args:
         stage_one: Number n of choices of each arm in stage one; by default as described above.

@@ -106,7 +106,7 @@ class Master(ArmAgent):
         self._lowest, self._excess, self._n_rewards = math.inf, 0.0, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """Return the choice of the shortest running instance."""
+        """Return the choice of the running instance that is scheduled for the fewest steps."""
         if self._begin is None or t >= self._begin + 2**self._order or t < self._begin:
             self._block(t)
         step = self._step(t)
@@ -141,7 +141,7 @@ class Master(ArmAgent):
         return int(t - self._begin)
 
     def _active(self, step: int) -> int:
-        """Return the order m of the shortest running instance, which has 2^m steps."""
+        """Return the order m of the running instance with the fewest scheduled steps, 2^m."""
         running = (m for m in range(self._order) if self._scheduled[m][step >> m])
         return next(running, self._order)
 

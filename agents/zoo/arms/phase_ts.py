@@ -25,7 +25,7 @@ class PhaseTS(PhaseUCB):
     between actions. If the problem states the scale and the noise of the rewards, m_0 is their
     mean, and s^2 is the sum of the variance of the mean rewards and the variance of the noise.
     Otherwise, m_0 is the middle of the range of the rewards so far, and s is a quarter of this
-    range. A box is discretised to ``box_arms`` points.
+    range. A box is discretised into ``box_arms`` points.
 
     Args: the arguments of :class:`PhaseUCB`.
     """

@@ -28,7 +28,7 @@ class PhaseUCB(ArmAgent):
 
     Deviations from the paper: this agent is not one of the methods of [@cai2021periodic]. It is a
     baseline that shows the value of sharing information between phases and between actions. A box
-    is discretised to ``box_arms`` points.
+    is discretised into ``box_arms`` points.
 
     Args:
         period: Period tau in steps; by default that of the problem's main season.

@@ -34,7 +34,7 @@ class RamanujanUCB(ArmAgent):
     dictionary has columns. Here, ridge regression is used instead, with a penalty that depends on
     the noise. In the limit of zero noise, the result is the same. Rewards are centred on their mean
     if it is known, otherwise on the middle of their range so far. The bonus is in units of sigma.
-    Untried arms are chosen first. Time is rounded down to whole steps. A box is discretised to
+    Untried arms are chosen first. Time is rounded down to whole steps. A box is discretised into
     ``box_arms`` points.
 
     Args:

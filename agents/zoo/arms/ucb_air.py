@@ -84,7 +84,10 @@ class UCBAIR(ArmAgent):
         return int(drawn[self.best_of(bound)])
 
     def learn(self, arm: int, reward: float, t: float) -> None:
-        """Update mean and variance of the arm; the order and the delay of rewards do not matter."""
+        """Update the mean and the variance of the arm.
+
+        The order and the delay of rewards do not matter.
+        """
         self._count[arm] += 1
         step = reward - self._mean[arm]
         self._mean[arm] += step / self._count[arm]

@@ -129,7 +129,7 @@ class PeriodicGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def new_posterior(self, kernel: Kernel | None = None) -> Posterior:
-        """Return one posterior if the period is relied on, otherwise a mixture over periods."""
+        """Return one posterior if the period is assumed to be correct, otherwise a mixture."""
         if self._season.relied_on:
             return super().new_posterior(kernel)
         return PeriodSearch(

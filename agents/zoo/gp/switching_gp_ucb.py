@@ -43,7 +43,7 @@ class SwitchingGPUCB(GPAgent):
     Here, every rate of a grid is a candidate, with the season and without the season. The prior
     probability that nothing is forgotten equals the prior probability that something is forgotten.
 
-    For a past t, the state-space engine does not compute the exact posterior, see
+    For a past t, the state-space engine does not compute the exact posterior; see
     :meth:`GPAgent.belief`.
 
     Args:
@@ -74,7 +74,10 @@ class SwitchingGPUCB(GPAgent):
         super().__init__(problem, rng, time_kernel=clock, **common)
 
     def start(self) -> None:
-        """Create a mixture, without observations, over all rates, with and without the season."""
+        """Create a mixture without observations.
+
+        It has one seasonal and one seasonless candidate for each forgetting rate.
+        """
         kernels = [
             drifting(kernel, eps)
             for kernel in (self.kernel, seasonless(self.kernel))

@@ -27,7 +27,7 @@ class TVGPUCB(GPAgent):
     takes eps "from the pre-trained model" but does not report its value. The default here, 0.03, is
     our choice: the correlation in time falls to one half after about 45 steps.
 
-    For a past t, the state-space engine does not compute the exact posterior, see
+    For a past t, the state-space engine does not compute the exact posterior; see
     :meth:`GPAgent.belief`.
 
     Args:

@@ -31,7 +31,7 @@ class UITVBO(GPAgent):
     With u = log(1 + q t) the kernel is exp(u/2) exp(v/2) exp(-|u - v|/2): f is exp(u/2) times a
     process whose correlation decays at a constant rate in u. The posterior is therefore that of
     TV-GP-UCB in the time u, with y_t and the standard deviation of its noise divided by exp(u/2).
-    The computation is exact in every engine.
+    This transformation is exact and can be used with every engine.
 
     Reference: [@brunzema2022controller]. The kernel, its variance of 1 at t = 0 and q = 0.03 are
     also in the authors' code (repository brunzema/uitvbo).
@@ -43,7 +43,7 @@ class UITVBO(GPAgent):
     ``fit_warm_start`` fits the forgetting rate eps of TV-GP-UCB and uses it as q, because the
     change in one step of TV-GP-UCB has variance eps.
 
-    For a past t, the state-space engine does not compute the exact posterior, see
+    For a past t, the state-space engine does not compute the exact posterior; see
     :meth:`GPAgent.belief`.
 
     Args:

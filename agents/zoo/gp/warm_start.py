@@ -27,8 +27,8 @@ def fit_warm_start(agent: GPAgent) -> Fit:
     past = problem.warm_start
     if past is None or coordinates.have_contexts or not np.isfinite(past.reward).any():
         raise ValueError(
-            "fit_warm_start needs a warm start with at least one reward that is not missing, "
-            "and an agent without context_length_scale"
+            "fit_warm_start=true requires a warm start with at least one finite reward, and cannot "
+            "be combined with context_length_scale"
         )
     known = np.isfinite(past.reward)
     taken = np.array([coordinates.of(problem.checked(action)) for action in past.action[known]])

@@ -22,12 +22,12 @@ class Bob(SWLinUCB):
             s_w <- s_w exp(gamma / ((D + 1) u_w) (1/2 + R / (2 H + 4 sigma sqrt(H log(T/sqrt H)))))
 
     Reference: [@cheung2019learning], Algorithm 2, with its
-    gamma = min{1, sqrt((D + 1) log(D + 1) / ((e - 1) ceil(T / H)))}. The implementation was checked
-    against a second implementation. The method has no further parameters.
+    gamma = min{1, sqrt((D + 1) log(D + 1) / ((e - 1) ceil(T / H)))}. This implementation was
+    checked against a second implementation of BOB. The method has no further parameters.
 
     Deviations from the paper: as for ``sw-linucb``, the features of an arm are a constant and the
     coordinates of the arm, which are centred and scaled into the unit ball. Arms without
-    coordinates have unit vectors as features. A box is discretised to ``box_arms`` points. A
+    coordinates have unit vectors as features. A box is discretised into ``box_arms`` points. A
     missing reward leaves a gap in the window. R and sigma are in units of half the width of
     ``RewardScale.interval``. A reward that arrives after its block has ended is ignored. With many
     features and short runs, H exceeds T. The run is then a single block, and its window is chosen
@@ -51,7 +51,7 @@ class Bob(SWLinUCB):
         self._block, self._chosen, self._total, self._count = -1, 0, 0.0, 0
 
     def choose(self, t: float, observation: Array) -> int:
-        """Start a new block if the current block has ended, then choose as SW-LinUCB."""
+        """Start a new block if the current block has ended, then return SW-LinUCB's choice."""
         block = int(t // self.block_size)
         if block > self._block:
             self._judge()

@@ -29,7 +29,7 @@ class DLinUCB(LinearAgent):
 
     Deviations from the paper: worlds have coordinates instead of features, so the features of an
     arm are a constant and the coordinates of the arm, which are centred and scaled into the unit
-    ball. Arms without coordinates have unit vectors as features. A box is discretised to
+    ball. Arms without coordinates have unit vectors as features. A box is discretised into
     ``box_arms`` points. The weight of a reward depends on the time of its decision: a late reward
     has the same weight as a reward without delay. The authors' code updates W from V; here, W is
     updated as printed in the paper.

@@ -53,7 +53,7 @@ class DLinUCBPool(LinearAgent):
     Deviations from the paper: the text of the paper was not available. This agent was therefore
     compared with the port and with the authors' code (NonstationaryBanditLib). The features of an
     arm are a constant and the coordinates of the arm, which are centred and scaled into the unit
-    ball. Arms without coordinates have unit vectors as features. A box is discretised to
+    ball. Arms without coordinates have unit vectors as features. A box is discretised into
     ``box_arms`` points. The radius of a slave depends on the number of rewards from which the slave
     has learned, as in the authors' code. The port adds to this number the time at which the slave
     was created, so later slaves have wider bounds in the port. Wherever else the port and the

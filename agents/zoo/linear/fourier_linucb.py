@@ -32,7 +32,7 @@ class FourierLinUCB(LinearAgent):
     baseline that shows the value of smoothness over time without smoothness over actions. The
     default of three harmonics is our choice: three harmonics contain more than 99 % of the variance
     of a periodic kernel of length-scale 1. If the problem has several seasons, z contains the
-    harmonics of each season, but no products of harmonics. A box is discretised to ``box_arms``
+    harmonics of each season, but no products of harmonics. A box is discretised into ``box_arms``
     points.
 
     Args:

@@ -26,7 +26,7 @@ class LinTS(SeasonalAgent):
     random number per arm. If the problem has several seasons, z contains the harmonics of each
     season, but no products of harmonics. Rewards are standardised when they arrive, with the mean
     and the standard deviation that the problem states or, if these are unknown, with those of the
-    rewards so far. A box is discretised to ``box_arms`` points.
+    rewards so far. A box is discretised into ``box_arms`` points.
 
     Args:
         common: Arguments of every agent with harmonics, see :class:`SeasonalAgent`.

@@ -34,7 +34,7 @@ class LinUCB(SeasonalAgent):
     at least 1.58; both libraries use alpha = 1 by default. If the problem has several seasons, z
     contains the harmonics of each season, but no products of harmonics. Rewards are standardised
     when they arrive, with the mean and the standard deviation that the problem states or, if these
-    are unknown, with those of the rewards so far. A box is discretised to ``box_arms`` points.
+    are unknown, with those of the rewards so far. A box is discretised into ``box_arms`` points.
 
     Args:
         noise: Term ``noise`` in the width: the variance of a reward around its mean, in units of

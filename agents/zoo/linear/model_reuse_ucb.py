@@ -37,7 +37,7 @@ class ModelReuseUCB(LinearAgent):
     by ridge regression, so that the rate of false alarms is at most ``level``. The number of stored
     models is not limited. The features of an arm are a constant and the coordinates of the arm,
     which are centred and scaled into the unit ball. Arms without coordinates have unit vectors as
-    features. A box is discretised to ``box_arms`` points.
+    features. A box is discretised into ``box_arms`` points.
 
     Args:
         window: Number m of rewards in a test for a change.

@@ -28,8 +28,8 @@ class SWLinUCB(LinearAgent):
 
     Deviations from the paper: the features of an arm are a constant and the coordinates of the arm,
     which are centred and scaled into the unit ball. Arms without coordinates have unit vectors as
-    features. A box is discretised to ``box_arms`` points. The window is measured in time steps, so
-    a missing reward leaves a gap in the window.
+    features. A box is discretised into ``box_arms`` points. The window is measured in time steps,
+    so a missing reward leaves a gap in the window.
 
     Args:
         window: Window w in steps; by default (d T / B)^(2/3).

@@ -1,7 +1,7 @@
 """Imported years of measurements, one file per year, and windows of these years.
 
-A file is a NumPy archive without pickled objects. It contains a table for each magnitude, and a
-JSON text that lists the stations and the imported files.
+A file is a NumPy archive without pickled objects. It contains a table for each magnitude (measured
+quantity), and a JSON text that lists the stations and the imported files.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class YearEntry:
         year: Calendar year.
         stations: Numbers of the stations with measurements, ascending; they are the columns of the
             tables.
-        magnitudes: Numbers of the magnitudes; there is one table for each.
+        magnitudes: The portal's numbers of the measured quantities; there is one table for each.
         fingerprint: SHA-256 hash of the year, the stations and all tables.
         imports: Imported files, oldest first, each with its name, SHA-256 hash, number of lines and
             time of import.
@@ -98,7 +98,9 @@ def entry(year: int) -> YearEntry:
 
 
 def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
-    """Return the stations of an imported year and the table (hours, stations) of a magnitude.
+    """Return the stations of an imported year and the table of one measured quantity.
+
+    The table has shape (hours, stations).
 
     Hour 0 is 00:00 of 1 January in local civil time. Every day has 24 hours: the hour that is
     skipped in spring is empty, and the hour that is repeated in autumn occurs once. Hours without a
@@ -117,9 +119,9 @@ def table(year: int, magnitude: int) -> tuple[tuple[int, ...], Table]:
 def load_window(
     start: datetime.date, days: int, *, magnitude: int, stations: Sequence[int] | None
 ) -> tuple[tuple[int, ...], Array]:
-    """Return the measurements of one magnitude on whole days.
+    """Return the measurements of one quantity on whole days.
 
-    If ``stations`` is None, the result contains all stations with measurements of this magnitude in
+    If ``stations`` is None, the result contains all stations with measurements of this quantity in
     the years of the window.
 
     Returns:

@@ -69,7 +69,8 @@ class Imported:
 
     Attributes:
         entries: Descriptions of the years that were written.
-        ignored: Names of the files in folders and zip files that are not from the portal.
+        ignored: Names of the files that were skipped because they are not from the portal. Only
+            files in folders and zip files are skipped.
     """
 
     entries: tuple[cache.YearEntry, ...]

@@ -1,6 +1,6 @@
 """Parser of the files of Madrid's open-data portal, each with a month of hourly measurements.
 
-The csv format has one line for each station, magnitude and day::
+The csv format has one line for each station, magnitude (measured quantity) and day::
 
     PROVINCIA;MUNICIPIO;ESTACION;MAGNITUD;PUNTO_MUESTREO;ANO;MES;DIA;H01;V01;...;H24;V24
     28;079;4;7;28079004_7_8;2018;03;01;00002;V;00001;V;...
@@ -197,7 +197,7 @@ def _row(fields: tuple[str, ...]) -> Row:
     # float() would also accept "nan", "1e9" and "1_0".
     if "".join(valid).translate(_NOT_IN_NUMBERS):
         raise ValueError(
-            "expected numbers as valid values, got "
+            "values with the flag V must be plain decimal numbers, got "
             f"{next(v for v in valid if v.translate(_NOT_IN_NUMBERS))[:20]!r}"
         )
     return station, magnitude, date, [float(text) if text else np.nan for text in valid]

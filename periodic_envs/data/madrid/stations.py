@@ -1,6 +1,7 @@
 """Stations and magnitudes of Madrid's air-quality network.
 
-The source of the data is the city's open-data portal (Ayuntamiento de Madrid, datos abiertos).
+The source of the data is the city's open-data portal (Ayuntamiento de Madrid, datos abiertos). A
+*magnitude* is the portal's term for a measured quantity, such as NO2.
 """
 
 from __future__ import annotations
