@@ -75,6 +75,7 @@ def test_recipes_pass_lint_and_types(tree: Path) -> None:
 @pytest.mark.timeout(3600)
 def test_recipes_pass_the_everyday_tests(tree: Path) -> None:
     run(tree, "tests.contract.record")
+    run(tree, "tests.snapshots")
     run(tree, "pytest", "-n", "2", "-p", "no:cacheprovider")
     assert "two-seasons" in run(tree, MAIN, "agents")
 

@@ -272,7 +272,7 @@ def test_store_is_whole_after_the_disk_was_full(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=False
     )
-    assert done.stderr == "disk-full\n"
+    assert done.stderr.splitlines()[0] == "disk-full"  # coverage reports the full disk, too
     with Store(path, create=False) as store:
         (sweep,) = store.sweeps()
         assert RUNS[0].key in {run.key for run in store.runs(sweep.id)}
