@@ -159,7 +159,7 @@ def parse_beta(spec: str | float | Beta, actions: Actions) -> Beta:
     """Return a schedule from its name.
 
     Args:
-        spec: One of the following names. Each name may be followed by "*FACTOR", which multiplies
+        spec: One of the following names. Each name may be followed by ``*FACTOR``, which multiplies
             the weight sqrt(beta_t) by the factor. A schedule is returned unchanged.
 
             - "paper", "steady" or "printed"

@@ -71,7 +71,7 @@ class GPAgent(Saveable):
         nu: Smoothness of "matern".
         beta: Exploration schedule: "paper", "steady", "printed", "theorem" (which means "finite" or
             "box", depending on the actions), "constant:VALUE" or a number. Each of these may be
-            followed by "*FACTOR", which multiplies sqrt(beta_t) by the factor.
+            followed by ``*FACTOR``, which multiplies sqrt(beta_t) by the factor.
         noise_variance: Variance of the noise on the scale of the prior. The default is the variance
             that the problem states (at least 1e-6), or 0.5, as in [@cai2021periodic], if the
             problem states no variance.
